@@ -1,0 +1,88 @@
+import { RepeatedWarning } from '../observe/log.ts'
+import type { Runtime } from '../runtime.ts'
+import * as core from './broadcast-core.ts'
+import { throwIfCanceled, type WaitOptions, waitIn } from './waiters.ts'
+
+export interface BroadcastOptions {
+  readonly name: string
+  readonly capacity: number
+}
+
+/** One to many over a ring: a slow subscriber loses the oldest values, is told how many, and holds nobody up. */
+export class Broadcast<T> {
+  readonly name: string
+  readonly #core: core.BroadcastCore<T>
+  readonly #runtime: Runtime
+  readonly #warning: RepeatedWarning
+  readonly #unlist: () => void
+
+  constructor(runtime: Runtime, { name, capacity }: BroadcastOptions) {
+    this.name = name
+    this.#core = core.createBroadcast(capacity)
+    this.#runtime = runtime
+    this.#warning = new RepeatedWarning(runtime.clock, runtime.log, 'broadcast subscriber lagged')
+    this.#unlist = runtime.topology.add({ kind: 'broadcast', name, facts: () => this.facts() })
+  }
+
+  /** Never waits. False once closed. */
+  publish(value: T): boolean {
+    return core.publish(this.#core, value)
+  }
+
+  /** Hears everything published from now on, until closed. */
+  subscribe(): Subscription<T> {
+    return new Subscription(this.#core, (missed) => {
+      this.#runtime.metrics.count('bus_lagged_total', { topic: this.name }, missed)
+      this.#warning.happened({ topic: this.name }, missed)
+    })
+  }
+
+  close(): void {
+    core.closeBroadcast(this.#core)
+    this.#unlist()
+  }
+
+  facts(): { capacity: number; published: number; subscribers: number } {
+    return { capacity: this.#core.capacity, published: this.#core.published, subscribers: this.#core.readers }
+  }
+}
+
+export class Subscription<T> implements AsyncIterable<core.Heard<T>>, Disposable {
+  readonly #core: core.BroadcastCore<T>
+  readonly #reader: core.Reader
+  readonly #onLag: (missed: number) => void
+  #closed = false
+
+  constructor(broadcast: core.BroadcastCore<T>, onLag: (missed: number) => void) {
+    this.#core = broadcast
+    this.#reader = core.subscribe(broadcast)
+    this.#onLag = onLag
+  }
+
+  /** The next value, a count of values lost, or `closed`. */
+  async recv(options: WaitOptions = {}): Promise<core.Heard<T>> {
+    throwIfCanceled(options.signal)
+    let heard = this.tryReceive()
+    while (heard === undefined) {
+      await waitIn(this.#core.waiters, options)
+      heard = this.tryReceive()
+    }
+    return heard
+  }
+
+  tryReceive(): core.Heard<T> | undefined {
+    const heard = core.tryHear(this.#core, this.#reader)
+    if (heard?.tag === 'lagged') this.#onLag(heard.missed)
+    return heard
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<core.Heard<T>> {
+    for (let heard = await this.recv(); heard.tag !== 'closed'; heard = await this.recv()) yield heard
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#core.readers -= 1
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The decisions of a bounded queue; `queue.ts` adds the promises.
+ *
+ *                      ┌── urgent ──┐
+ *     trySend ────────▶│ □ □        │──────▶ receivers, first come first served
+ *     sent|full|closed ├── normal ──┤        (they wait only while both lanes are empty)
+ *                      │ ■ ■ ■ ■    │
+ *                      └────────────┘  urgent + normal ≤ capacity,  normal ≤ capacity − reserved
+ *
+ * Rules:
+ *  1. Sending never waits. A full queue refuses the new item, or drops its oldest normal one.
+ *  2. First in, first out within a lane; the urgent lane goes first.
+ *  3. `reserved` slots are for urgent items alone; an urgent item is never dropped for another.
+ *  4. After `close` nothing enters, and everything inside can still leave.
+ *  5. `abort` empties the queue and returns what it discarded, so each item can be answered.
+ *  6. sent = received + dropped + discarded + depth, always.
+ */
+import { Ring } from './ring.ts'
+import { Waiters } from './waiters.ts'
+
+export type Lane = 'normal' | 'urgent'
+export type Overflow = 'reject' | 'drop-oldest'
+export type SendResult = 'sent' | 'full' | 'closed'
+export type Received<T> = { readonly tag: 'item'; readonly item: T } | { readonly tag: 'closed' }
+
+export interface QueueShape {
+  readonly capacity: number
+  readonly overflow: Overflow
+  /** Slots only urgent items may use; 0 when absent. */
+  readonly reserved?: number
+}
+
+/** `open` takes and gives; `closing` only gives, until it is empty; `closed` does neither. */
+export type QueueState = { readonly tag: 'open' } | { readonly tag: 'closing' } | { readonly tag: 'closed' }
+
+export interface QueueCore<T> {
+  readonly capacity: number
+  readonly normalCapacity: number
+  readonly overflow: Overflow
+  readonly urgent: Ring<T>
+  readonly normal: Ring<T>
+  readonly receivers: Waiters<Received<T>>
+  state: QueueState
+  sent: number
+  received: number
+  dropped: number
+  discarded: number
+  highWater: number
+}
+
+const CLOSED = { tag: 'closed' } as const
+
+export function createQueue<T>(shape: QueueShape): QueueCore<T> {
+  const reserved = shape.reserved ?? 0
+  if (!Number.isInteger(shape.capacity) || shape.capacity < 1) throw new RangeError('A queue holds at least one item.')
+  if (!Number.isInteger(reserved) || reserved < 0 || reserved >= shape.capacity)
+    throw new RangeError('A queue reserves at least nothing and less than its capacity.')
+  return {
+    capacity: shape.capacity,
+    normalCapacity: shape.capacity - reserved,
+    overflow: shape.overflow,
+    urgent: new Ring(reserved === 0 ? 0 : shape.capacity),
+    normal: new Ring(shape.capacity - reserved),
+    receivers: new Waiters(),
+    state: { tag: 'open' },
+    sent: 0,
+    received: 0,
+    dropped: 0,
+    discarded: 0,
+    highWater: 0,
+  }
+}
+
+export function depth<T>(queue: QueueCore<T>): number {
+  return queue.urgent.length + queue.normal.length
+}
+
+/** Hands the item to a waiting receiver, or stores it, or says why not. `dropped` gets what made room. */
+export function trySend<T>(queue: QueueCore<T>, item: T, lane: Lane, dropped?: (item: T) => void): SendResult {
+  if (queue.state.tag !== 'open') return 'closed'
+  if (queue.receivers.wakeFirst({ tag: 'item', item })) {
+    queue.sent += 1
+    queue.received += 1
+    return 'sent'
+  }
+  const urgent = lane === 'urgent' && queue.normalCapacity < queue.capacity
+  if (!hasRoom(queue, urgent)) {
+    if (queue.overflow === 'reject' || queue.normal.length === 0) return 'full'
+    queue.dropped += 1
+    const oldest = queue.normal.shift()
+    dropped?.(oldest)
+  }
+  if (urgent) queue.urgent.push(item)
+  else queue.normal.push(item)
+  queue.sent += 1
+  queue.highWater = Math.max(queue.highWater, depth(queue))
+  return 'sent'
+}
+
+function hasRoom<T>(queue: QueueCore<T>, urgent: boolean): boolean {
+  if (depth(queue) >= queue.capacity) return false
+  return urgent || queue.normal.length < queue.normalCapacity
+}
+
+/** Takes the next item if there is one, or says that there never will be; `undefined` means wait. */
+export function tryReceive<T>(queue: QueueCore<T>): Received<T> | undefined {
+  if (depth(queue) === 0) return queue.state.tag === 'open' ? undefined : CLOSED
+  const item = queue.urgent.length > 0 ? queue.urgent.shift() : queue.normal.shift()
+  queue.received += 1
+  if (queue.state.tag === 'closing' && depth(queue) === 0) queue.state = { tag: 'closed' }
+  return { tag: 'item', item }
+}
+
+/** Forbids sends. Waiting receivers learn it now; the others once they have drained the rest. */
+export function close<T>(queue: QueueCore<T>): void {
+  if (queue.state.tag !== 'open') return
+  queue.state = depth(queue) === 0 ? { tag: 'closed' } : { tag: 'closing' }
+  queue.receivers.wakeAll(CLOSED)
+}
+
+/** Forbids sends and empties the queue; returns what nobody will receive, for the caller to answer. */
+export function abort<T>(queue: QueueCore<T>): T[] {
+  const discarded = [...queue.urgent, ...queue.normal]
+  while (queue.urgent.length > 0) queue.urgent.shift()
+  while (queue.normal.length > 0) queue.normal.shift()
+  queue.discarded += discarded.length
+  queue.state = { tag: 'closed' }
+  queue.receivers.wakeAll(CLOSED)
+  return discarded
+}

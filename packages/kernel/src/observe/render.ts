@@ -1,0 +1,142 @@
+/** A topology and the tables of a service, as the Markdown its documentation includes. */
+import { ERRORS } from '../errors.ts'
+import type { MetricTable } from './metrics.ts'
+import type { Topology } from './topology.ts'
+
+export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const line = (cells: readonly (string | number)[]): string =>
+    `| ${cells.map((cell) => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+const code = (text: string): string => `\`${text}\``
+const names = (list: readonly string[]): string => list.map(code).join(', ')
+
+function taskTable({ tasks }: Topology): string {
+  const rows = Object.entries(tasks).map(([name, task]) => [code(name), task.count, task.criticality, task.does])
+  return table(['task', 'count', 'criticality', 'what it does'], rows)
+}
+
+function channelTable({ queues, broadcasts, watches }: Topology): string {
+  const rows = [
+    ...Object.entries(queues).map(([name, queue]) => {
+      const capacity = queue.reserved === undefined ? queue.capacity : `${queue.capacity} (${queue.reserved} reserved)`
+      const full = `${queue.overflow}: ${queue.whenFull}`
+      return [code(name), 'queue', capacity, names(queue.from), names(queue.to), full, queue.does]
+    }),
+    ...Object.entries(broadcasts).map(([name, { capacity, from, to, does }]) => {
+      return [
+        code(name),
+        'broadcast',
+        capacity,
+        names(from),
+        names(to),
+        'drop-oldest: the subscriber is told how many',
+        does,
+      ]
+    }),
+    ...Object.entries(watches).map(([name, { from, to, does }]) => {
+      return [code(name), 'watch', 1, names(from), names(to), 'last write wins', does]
+    }),
+  ]
+  return table(['channel', 'kind', 'capacity', 'from', 'to', 'when full', 'what it carries'], rows)
+}
+
+function ownerTable({ owners }: Topology): string {
+  const rows = Object.entries(owners)
+    .sort(([, a], [, b]) => a.order - b.order)
+    .map(([name, owner]) => [owner.order, code(name), code(owner.writer), owner.does])
+  return table(['order', 'state', 'only writer', 'what it is'], rows)
+}
+
+function timeoutTable({ timeouts }: Topology): string {
+  const rows = Object.entries(timeouts).map(([name, { ms, key, does }]) => [
+    code(name),
+    `${ms} ms`,
+    key === undefined ? '' : code(key),
+    does,
+  ])
+  return table(['timeout', 'default', 'key', 'what it bounds'], rows)
+}
+
+/** Mermaid ids take no dashes. */
+const id = (task: string): string => task.replaceAll('-', '_')
+
+function flowchart(topology: Topology): string {
+  const lines = ['```mermaid', 'flowchart LR']
+  for (const [name, task] of Object.entries(topology.tasks)) lines.push(`  ${id(name)}["${name} × ${task.count}"]`)
+  const arrows = (kind: string, label: string, from: readonly string[], to: readonly string[]): void => {
+    for (const source of from)
+      for (const target of to) lines.push(`  ${id(source)} -->|${kind} ${label}| ${id(target)}`)
+  }
+  for (const [name, queue] of Object.entries(topology.queues))
+    arrows('queue', `${name} ${queue.capacity}`, queue.from, queue.to)
+  for (const [name, row] of Object.entries(topology.broadcasts))
+    arrows('broadcast', `${name} ${row.capacity}`, row.from, row.to)
+  for (const [name, row] of Object.entries(topology.watches)) arrows('watch', name, row.from, row.to)
+  lines.push('```')
+  return lines.join('\n')
+}
+
+function flowText({ queues, broadcasts, watches }: Topology): string {
+  const sentences = [
+    ...Object.entries(queues).map(
+      ([name, row]) =>
+        `${row.from.join(' and ')} send through the queue ${name} (${row.capacity}) to ${row.to.join(' and ')}.`,
+    ),
+    ...Object.entries(broadcasts).map(
+      ([name, row]) =>
+        `${row.from.join(' and ')} publish on the broadcast ${name} (${row.capacity}) to ${row.to.join(' and ')}.`,
+    ),
+    ...Object.entries(watches).map(
+      ([name, row]) => `${row.from.join(' and ')} set the watch ${name}, read by ${row.to.join(' and ')}.`,
+    ),
+  ]
+  return `In words: ${sentences.join(' ')}`
+}
+
+function shutdownDiagram(topology: Topology): string {
+  const tasks = Object.keys(topology.tasks)
+  const deadline = topology.timeouts['drain_deadline']?.ms ?? 3000
+  const workers = tasks.filter((task) => task !== 'supervisor')
+  const lines = ['```mermaid', 'sequenceDiagram', '  participant supervisor']
+  for (const task of workers) lines.push(`  participant ${id(task)} as ${task}`)
+  for (const task of workers) lines.push(`  supervisor->>${id(task)}: draining`)
+  for (const task of workers) lines.push(`  ${id(task)}-->>supervisor: ended (≤ ${deadline} ms)`)
+  lines.push(
+    '  Note over supervisor: after the deadline: abort, count, and after 1000 ms more: name and leave behind',
+    '```',
+  )
+  const text = `In words: the supervisor tells ${workers.join(', ')} to drain; each finishes what it has accepted and ends within ${deadline} ms; those that do not are aborted and counted.`
+  return [lines.join('\n'), '', text].join('\n')
+}
+
+/** The generated part of a service's concurrency document. */
+export function renderTopology(topology: Topology): string {
+  const sections: [string, string][] = [
+    ['Tasks', taskTable(topology)],
+    ['Channels', channelTable(topology)],
+    ['Flow', `${flowchart(topology)}\n\n${flowText(topology)}`],
+    ['Owners', ownerTable(topology)],
+    ['Timeouts', timeoutTable(topology)],
+    ['Shutdown', shutdownDiagram(topology)],
+  ]
+  return `${sections.map(([title, body]) => `## ${title}\n\n${body}`).join('\n\n')}\n`
+}
+
+export function renderMetrics(metrics: MetricTable): string {
+  const rows = Object.entries(metrics).map(([name, row]) => [code(name), row.type, names(row.labels), row.help])
+  return `${table(['metric', 'type', 'labels', 'what it says'], rows)}\n`
+}
+
+export function renderErrors(): string {
+  const rows = Object.entries(ERRORS).map(([kind, row]) => [
+    code(kind),
+    code(row.code),
+    row.status,
+    row.retry,
+    row.metric === '' ? '' : code(row.metric),
+    row.when,
+  ])
+  return `${table(['kind', 'code', 'status', 'retry', 'metric', 'when'], rows)}\n`
+}

@@ -1,0 +1,124 @@
+/**
+ * When to stop asking a target that keeps failing.
+ *
+ *              failures / outcomes > threshold, at least `sample` outcomes in the window
+ *     Closed ────────────────────────────────────────────────────────────▶ Open
+ *        ▲                                                                   │ cooldown over
+ *        │ every probe succeeded                                             ▼
+ *        └────────────────────────────────────────────────────────────── HalfOpen
+ *                                  a probe failed or was never reported ──▶ Open
+ *
+ * Only the janitor calls `record` and `tick`. Callers only ask `admit`, which takes one of the probes
+ * the janitor laid out when it opened halfway.
+ */
+
+export interface BreakerPolicy {
+  readonly windowMs: number
+  /** Open above this share of failures. */
+  readonly threshold: number
+  /** Judge nothing on fewer outcomes than this. */
+  readonly sample: number
+  readonly cooldownMs: number
+  readonly probes: number
+}
+
+export const BREAKER_DEFAULT: BreakerPolicy = {
+  windowMs: 10_000,
+  threshold: 0.5,
+  sample: 10,
+  cooldownMs: 5_000,
+  probes: 2,
+}
+
+/** The window is kept as this many slices, so that old outcomes leave without a list of them. */
+const SLICES = 10
+
+interface Slice {
+  index: number
+  ok: number
+  failed: number
+}
+
+export type BreakerState =
+  | { readonly tag: 'closed' }
+  | { readonly tag: 'open'; readonly until: number }
+  | { readonly tag: 'half-open'; readonly since: number; probesLeft: number; ok: number }
+
+export interface BreakerCore {
+  readonly policy: BreakerPolicy
+  state: BreakerState
+  slices: Slice[]
+}
+
+export type Admission = 'pass' | 'probe' | 'refused'
+export type Outcome = 'ok' | 'failed'
+
+export function createBreaker(policy: BreakerPolicy): BreakerCore {
+  return { policy, state: { tag: 'closed' }, slices: [] }
+}
+
+/** Whether a call may go out now; in HalfOpen this takes one of the probes. */
+export function admit(breaker: BreakerCore): Admission {
+  const { state } = breaker
+  switch (state.tag) {
+    case 'closed':
+      return 'pass'
+    case 'open':
+      return 'refused'
+    case 'half-open':
+      if (state.probesLeft === 0) return 'refused'
+      state.probesLeft -= 1
+      return 'probe'
+  }
+}
+
+/** Janitor only: one call ended. Outcomes of calls admitted in an earlier state no longer matter. */
+export function record(breaker: BreakerCore, admission: Admission, outcome: Outcome, now: number): void {
+  const { state, policy } = breaker
+  if (state.tag === 'closed' && admission === 'pass') {
+    count(breaker, outcome, now)
+    if (shouldOpen(breaker, now)) open(breaker, now)
+  } else if (state.tag === 'half-open' && admission === 'probe') {
+    if (outcome === 'failed') open(breaker, now)
+    else state.ok += 1
+    if (state.ok >= policy.probes) breaker.state = { tag: 'closed' }
+  }
+}
+
+/** Janitor only: time passed. Lays out the probes after the cooldown; takes an unreported probe for a failure. */
+export function tick(breaker: BreakerCore, now: number): void {
+  const { state, policy } = breaker
+  if (state.tag === 'open' && now >= state.until) {
+    breaker.state = { tag: 'half-open', since: now, probesLeft: policy.probes, ok: 0 }
+  } else if (state.tag === 'half-open' && now >= state.since + policy.cooldownMs) {
+    const unreported = policy.probes - state.probesLeft - state.ok
+    if (unreported > 0) open(breaker, now)
+  }
+}
+
+function open(breaker: BreakerCore, now: number): void {
+  breaker.state = { tag: 'open', until: now + breaker.policy.cooldownMs }
+  breaker.slices = []
+}
+
+function count(breaker: BreakerCore, outcome: Outcome, now: number): void {
+  const index = Math.floor((now * SLICES) / breaker.policy.windowMs)
+  let slice = breaker.slices.at(-1)
+  if (slice === undefined || slice.index < index) {
+    slice = { index, ok: 0, failed: 0 }
+    breaker.slices = [...breaker.slices.filter((old) => old.index > index - SLICES), slice]
+  }
+  slice[outcome] += 1
+}
+
+function shouldOpen(breaker: BreakerCore, now: number): boolean {
+  const oldest = Math.floor((now * SLICES) / breaker.policy.windowMs) - SLICES
+  let ok = 0
+  let failed = 0
+  for (const slice of breaker.slices) {
+    if (slice.index <= oldest) continue
+    ok += slice.ok
+    failed += slice.failed
+  }
+  return ok + failed >= breaker.policy.sample && failed / (ok + failed) > breaker.policy.threshold
+}

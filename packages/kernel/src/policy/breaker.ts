@@ -1,0 +1,137 @@
+/**
+ * Breakers by target, with the one task that may write them.
+ *
+ *     callers ── admit ──▶ table (read, take a probe)
+ *     callers ── outcome ─▶ queue ──▶ janitor ──▶ table (record, tick)
+ */
+import { Queue } from '../channel/queue.ts'
+import { CairnError } from '../errors.ts'
+import type { Runtime } from '../runtime.ts'
+import * as core from './breaker-core.ts'
+import { sleep } from './sleep.ts'
+
+interface Report {
+  readonly target: string
+  readonly admission: core.Admission
+  readonly outcome: core.Outcome
+}
+
+/** The breakers roll their windows and open halfway no later than this after they could. */
+const TICK_MS = 100
+
+/** Breakers kept; beyond it the one unused longest goes, and starts closed if it comes back. */
+const TARGETS_MAX = 1024
+
+/** Leave to make one call. Whoever holds it reports once; disposed unreported counts as a failure. */
+export class Passage implements Disposable {
+  readonly #report: (outcome: core.Outcome) => void
+  #open = true
+
+  constructor(report: (outcome: core.Outcome) => void) {
+    this.#report = report
+  }
+
+  report(outcome: core.Outcome): void {
+    if (!this.#open) return
+    this.#open = false
+    this.#report(outcome)
+  }
+
+  [Symbol.dispose](): void {
+    this.report('failed')
+  }
+}
+
+export class Breakers {
+  readonly #runtime: Runtime
+  readonly #policy: core.BreakerPolicy
+  readonly #table = new Map<string, core.BreakerCore>()
+  readonly #reports: Queue<Report>
+  /** Reports the queue could not hold, by target: a lost outcome counts as a failure. */
+  readonly #lost = new Map<string, number>()
+
+  constructor(runtime: Runtime, policy: core.BreakerPolicy = core.BREAKER_DEFAULT) {
+    this.#runtime = runtime
+    this.#policy = policy
+    this.#reports = new Queue(runtime, { name: 'breaker-outcomes', capacity: 1024, overflow: 'reject' })
+  }
+
+  /** Leave to call the target, or `BreakerOpen` with when to come back. */
+  admit(target: string): Passage {
+    const breaker = this.#breaker(target)
+    const admission = core.admit(breaker)
+    if (admission === 'refused') throw this.#refusal(target, breaker)
+    return new Passage((outcome) => {
+      const sent = this.#reports.trySend({ target, admission, outcome })
+      if (sent === 'full') this.#lost.set(target, (this.#lost.get(target) ?? 0) + 1)
+    })
+  }
+
+  /** Runs `call` if the breaker lets it, and reports how it ended. */
+  async run<T>(target: string, call: () => Promise<T>): Promise<T> {
+    using passage = this.admit(target)
+    const value = await call()
+    passage.report('ok')
+    return value
+  }
+
+  state(target: string): core.BreakerState['tag'] {
+    return this.#table.get(target)?.state.tag ?? 'closed'
+  }
+
+  /** The only writer. Runs until `signal`; applies reports as they come and lets time pass every tick. */
+  async janitor(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(this.#runtime.clock, TICK_MS, { signal })
+      this.sweep()
+    }
+  }
+
+  /** One round of the janitor. */
+  sweep(): void {
+    const now = this.#runtime.clock.now()
+    for (let next = this.#reports.tryReceive(); next?.tag === 'item'; next = this.#reports.tryReceive()) {
+      const { target, admission, outcome } = next.item
+      this.#write(target, (breaker) => core.record(breaker, admission, outcome, now))
+    }
+    for (const [target, times] of this.#lost) {
+      for (let time = 0; time < times; time += 1)
+        this.#write(target, (breaker) => core.record(breaker, 'pass', 'failed', now))
+    }
+    this.#lost.clear()
+    for (const target of this.#table.keys()) this.#write(target, (breaker) => core.tick(breaker, now))
+  }
+
+  close(): void {
+    this.#reports.abort()
+  }
+
+  #write(target: string, change: (breaker: core.BreakerCore) => void): void {
+    const breaker = this.#table.get(target)
+    if (breaker === undefined) return
+    const before = breaker.state.tag
+    change(breaker)
+    const after = breaker.state.tag
+    if (before === after) return
+    this.#runtime.log.info({ target, before, after }, 'breaker changed state')
+    if (after === 'open') this.#runtime.metrics.count('breaker_open_total', { target })
+    for (const state of ['closed', 'open', 'half-open'])
+      this.#runtime.metrics.set('breaker_state', state === after ? 1 : 0, { target, state })
+  }
+
+  #breaker(target: string): core.BreakerCore {
+    const breaker = this.#table.get(target) ?? core.createBreaker(this.#policy)
+    this.#table.delete(target)
+    this.#table.set(target, breaker)
+    const [oldest] = this.#table.keys()
+    if (this.#table.size > TARGETS_MAX && oldest !== undefined) this.#table.delete(oldest)
+    return breaker
+  }
+
+  #refusal(target: string, breaker: core.BreakerCore): CairnError {
+    const until = breaker.state.tag === 'open' ? breaker.state.until - this.#runtime.clock.now() : TICK_MS
+    return new CairnError('BreakerOpen', `${target} has failed too often; it is tried again after a pause.`, {
+      retryAfterMs: Math.max(TICK_MS, until),
+    })
+  }
+}

@@ -1,0 +1,37 @@
+import type { WaitOptions } from '../channel/waiters.ts'
+import type { Clock } from '../clock.ts'
+import { Semaphore } from './semaphore.ts'
+import { sleep } from './sleep.ts'
+import * as core from './token-bucket-core.ts'
+
+/** `token-bucket-core.ts` on a clock, with a fair line: who came first is served first, however much it wants. */
+export class TokenBucket {
+  readonly #clock: Clock
+  readonly #core: core.BucketCore
+  /** Only the head of the line watches the level; the others wait for their turn. */
+  readonly #turn = new Semaphore(1)
+
+  constructor(clock: Clock, shape: core.BucketShape) {
+    this.#clock = clock
+    this.#core = core.createBucket(shape, clock.now())
+  }
+
+  /** Takes now or not at all; never past somebody who waits. */
+  tryTake(amount = 1): boolean {
+    using turn = this.#turn.tryAcquire()
+    return turn !== undefined && core.tryTake(this.#core, amount, this.#clock.now())
+  }
+
+  /** Takes as soon as the budget allows; a canceled wait takes nothing and holds nobody up. */
+  async take(amount: number, options: WaitOptions = {}): Promise<void> {
+    using _turn = await this.#turn.acquire(options)
+    while (!core.tryTake(this.#core, amount, this.#clock.now())) {
+      await sleep(this.#clock, core.waitMs(this.#core, amount, this.#clock.now()), options)
+    }
+  }
+
+  /** How long until `amount` could be taken, for `Retry-After`. */
+  waitMs(amount = 1): number {
+    return core.waitMs(this.#core, amount, this.#clock.now())
+  }
+}

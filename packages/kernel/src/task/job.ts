@@ -1,0 +1,119 @@
+/**
+ * A request for work that waits in a queue, and the promise that it ends.
+ *
+ *     submit ─▶ queue ─▶ worker ─▶ done | failed
+ *        │        │         └─▶ canceled by its own signal or deadline
+ *        │        └─▶ canceled: dropped, discarded, or too late to start
+ *        └─▶ Busy: never accepted
+ */
+import type { Lane } from '../channel/queue-core.ts'
+import type { Queue } from '../channel/queue.ts'
+import { canceled } from '../channel/waiters.ts'
+import { CairnError, toCairnError } from '../errors.ts'
+import { Cancel } from '../policy/cancel.ts'
+import type { Deadline } from '../policy/deadline.ts'
+import type { TaskContext } from './supervisor.ts'
+
+export interface JobOptions {
+  readonly deadline: Deadline
+  /** The caller went away. */
+  readonly signal?: AbortSignal | undefined
+  readonly lane?: Lane
+}
+
+/** Accepted work: it ends exactly once, whoever ends it. */
+export class Job<Input, Output> {
+  readonly input: Input
+  readonly deadline: Deadline
+  readonly #cancel: Cancel
+  readonly #reply = Promise.withResolvers<Output>()
+  #ended = false
+
+  constructor(input: Input, { deadline, signal }: JobOptions) {
+    this.input = input
+    this.deadline = deadline
+    this.#cancel = new Cancel({ signals: [signal], deadline })
+    if (this.signal.aborted) this.fail(canceled(this.signal))
+    else this.signal.addEventListener('abort', () => this.fail(canceled(this.signal)), { once: true })
+  }
+
+  get result(): Promise<Output> {
+    return this.#reply.promise
+  }
+
+  /** Fires when the job ended without being done: the caller left, the budget ran out, the service stopped. */
+  get signal(): AbortSignal {
+    return this.#cancel.signal
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  done(output: Output): void {
+    if (this.#end()) this.#reply.resolve(output)
+  }
+
+  fail(error: CairnError): void {
+    if (!this.#end()) return
+    this.#cancel.abort(error)
+    this.#reply.reject(error)
+  }
+
+  /** Nobody will work on it. */
+  cancel(): void {
+    this.fail(
+      new CairnError('Canceled', 'The service stopped before this was done; ask again.', { retryAfterMs: 1000 }),
+    )
+  }
+
+  #end(): boolean {
+    if (this.#ended) return false
+    this.#ended = true
+    this.#cancel[Symbol.dispose]()
+    return true
+  }
+}
+
+/** Puts work in the queue and waits for its end. Throws `Busy` at once when the queue is full, `Canceled` when it is closed. */
+export async function submit<Input, Output>(
+  queue: Queue<Job<Input, Output>>,
+  input: Input,
+  options: JobOptions,
+): Promise<Output> {
+  options.deadline.throwIfExpired(queue.name)
+  const job = new Job<Input, Output>(input, options)
+  const sent = queue.trySend(job, options.lane)
+  if (sent === 'full')
+    job.fail(new CairnError('Busy', `The ${queue.name} queue is full; try again soon.`, { retryAfterMs: 1000 }))
+  if (sent === 'closed') job.cancel()
+  return await job.result
+}
+
+export type JobHandler<Input, Output> = (input: Input, job: Job<Input, Output>) => Promise<Output>
+
+/**
+ * The body of a worker: takes jobs until the queue is closed and empty, or `aborting` fires. Draining
+ * does not end it, so no accepted job is stranded; a job that ended while it waited is not started.
+ */
+export async function serveJobs<Input, Output>(
+  queue: Queue<Job<Input, Output>>,
+  context: TaskContext,
+  handle: JobHandler<Input, Output>,
+): Promise<void> {
+  for (;;) {
+    const next = await queue.recv({ signal: context.aborting })
+    if (next.tag === 'closed') return
+    const job = next.item
+    if (job.ended) continue
+    const onAbort = (): void => job.cancel()
+    context.aborting.addEventListener('abort', onAbort, { once: true })
+    try {
+      job.done(await handle(job.input, job))
+    } catch (error) {
+      job.fail(toCairnError(error))
+    } finally {
+      context.aborting.removeEventListener('abort', onAbort)
+    }
+  }
+}

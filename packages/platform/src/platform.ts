@@ -1,0 +1,22 @@
+/**
+ * Everything a service may ask of the machine. The real implementation lives beside this file; the
+ * virtual one in `verify/virtual` loses power, tears writes, drops packets and is otherwise the same.
+ * Service code takes everything from here, so a whole service runs in the simulator unchanged.
+ */
+import type { Runtime } from '@cairn/kernel'
+import type { Crypto } from './crypto.ts'
+import type { Disk } from './disk/disk.ts'
+import type { KvOpener } from './kv/kv.ts'
+import type { Lookup, Transport } from './egress/transport.ts'
+import type { HostProcess } from './process/process.ts'
+import type { Workers } from './workers/workers.ts'
+
+export interface Platform extends Runtime {
+  readonly disk: Disk
+  readonly kv: KvOpener
+  readonly transport: Transport
+  readonly workers: Workers
+  readonly crypto: Crypto
+  readonly lookup: Lookup
+  readonly process: HostProcess
+}

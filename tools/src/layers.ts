@@ -1,0 +1,101 @@
+/**
+ * Dependencies point down only.
+ *
+ *   node  cli  sdk  console        ─┐ entry
+ *   services/*                      │ service      never one service from another: they talk through clients
+ *   store  tlog  mailbox  clients   │ shared
+ *   platform                        │ platform
+ *   wire                            │ wire         kernel's errors only
+ *   kernel                         ─┘ kernel       imports nothing of ours
+ *
+ *   verify  bench  tools              workshop     import anything below; nobody imports them
+ */
+import { dirname, join, normalize, relative, sep } from 'node:path'
+import { importSource } from './house-law/imports.ts'
+import { type Rule, rule } from './house-law/rule.ts'
+
+type Layer = 'kernel' | 'wire' | 'platform' | 'shared' | 'service' | 'entry' | 'workshop'
+
+/** For each layer, the layers it may import from other packages. */
+const MAY_IMPORT: Readonly<Record<Layer, readonly Layer[]>> = {
+  kernel: [],
+  wire: ['kernel'],
+  platform: ['kernel', 'wire'],
+  shared: ['kernel', 'wire', 'platform', 'shared'],
+  service: ['kernel', 'wire', 'platform', 'shared'],
+  entry: ['kernel', 'wire', 'platform', 'shared', 'service', 'entry'],
+  workshop: ['kernel', 'wire', 'platform', 'shared', 'service', 'entry', 'workshop'],
+}
+
+const PACKAGE_LAYERS: ReadonlyMap<string, Layer> = new Map<string, Layer>([
+  ['packages/kernel', 'kernel'],
+  ['packages/wire', 'wire'],
+  ['packages/platform', 'platform'],
+  ['packages/store', 'shared'],
+  ['packages/tlog', 'shared'],
+  ['packages/mailbox', 'shared'],
+  ['packages/clients', 'shared'],
+  ['node', 'entry'],
+  ['cli', 'entry'],
+  ['sdk', 'entry'],
+  ['console', 'entry'],
+  ['verify', 'workshop'],
+  ['bench', 'workshop'],
+  ['tools', 'workshop'],
+])
+
+/** Our packages are named `@cairn/` and the last part of their folder. */
+const SCOPE = '@cairn/'
+
+/** The folder of the package a file of the repository belongs to: `packages/kernel`, `services/edge`, `cli`. */
+function packageOf(file: string): string {
+  const [top = '', second = ''] = file.split('/')
+  return top === 'packages' || top === 'services' ? `${top}/${second}` : top
+}
+
+function layerOf(folder: string): Layer | undefined {
+  return folder.startsWith('services/') ? 'service' : PACKAGE_LAYERS.get(folder)
+}
+
+function folderNamed(name: string): string {
+  return [...PACKAGE_LAYERS.keys()].find((folder) => folder.split('/').at(-1) === name) ?? `services/${name}`
+}
+
+/**
+ * Why `file` (a path from the repository's root, with `/`) may not import `specifier`, in one sentence;
+ * undefined when it may.
+ */
+export function layerViolation(file: string, specifier: string): string | undefined {
+  const from = packageOf(file)
+  if (specifier.startsWith('.')) {
+    const target = normalize(join(dirname(file), specifier)).split(sep).join('/')
+    const to = packageOf(target)
+    if (to === from) return undefined
+    return `'${specifier}' reaches into ${to} by path. Import its public index instead.`
+  }
+  if (!specifier.startsWith(SCOPE)) return undefined
+  const [name = '', ...inside] = specifier.slice(SCOPE.length).split('/')
+  const to = folderNamed(name)
+  if (inside.length > 0) return `'${specifier}' is inside ${to}. Import '${SCOPE}${name}', its public index.`
+  if (to === from) return `'${specifier}' is this very package. Import the file by its relative path.`
+  return directionViolation(from, to)
+}
+
+function directionViolation(from: string, to: string): string | undefined {
+  const [lower, upper] = [layerOf(to), layerOf(from)]
+  if (upper === undefined) return `${from} has no layer. Give it one in tools/src/layers.ts.`
+  if (lower === undefined) return `${to} has no layer. Give it one in tools/src/layers.ts.`
+  if (MAY_IMPORT[upper].includes(lower)) return undefined
+  if (upper === 'service' && lower === 'service') {
+    return `${from} imports the service ${to}. Services talk through @cairn/clients.`
+  }
+  return `${from} (${upper}) may not import ${to} (${lower}). Dependencies point down only.`
+}
+
+export const layers: Rule = rule('dependencies point down only, through public indexes', (context) => {
+  const file = relative(context.cwd, context.filename).split(sep).join('/')
+  return importSource((specifier, node) => {
+    const message = layerViolation(file, specifier)
+    if (message !== undefined) context.report({ node, message })
+  })
+})
