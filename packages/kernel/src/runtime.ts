@@ -40,3 +40,10 @@ export function virtualRuntime(seed = 1, table: MetricTable = KERNEL_METRICS): V
 function liveTopology(log: Log): LiveTopology {
   return new LiveTopology((resource) => log.debug({ resource }, 'dropped without close'))
 }
+
+/** What is still alive: entries of the topology and timers. Every test suite ends by asserting that this is empty. */
+export function leaks(runtime: Runtime): string[] {
+  const living = runtime.topology.snapshot().map(({ kind, name }) => `${kind} ${name}`)
+  const timers = runtime.clock.pending()
+  return timers === 0 ? living : [...living, `${timers} timers`]
+}

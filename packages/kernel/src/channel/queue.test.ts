@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isKind } from '../errors.ts'
+import { leaks, virtualRuntime } from '../runtime.ts'
+import { Queue } from './queue.ts'
+
+test('a full queue refuses the new item and keeps what it has', async () => {
+  const runtime = virtualRuntime()
+  const queue = new Queue<number>(runtime, { name: 'work', capacity: 2, overflow: 'reject' })
+  assert.deepEqual([queue.trySend(1), queue.trySend(2), queue.trySend(3)], ['sent', 'sent', 'full'])
+  assert.equal(queue.facts().lost, 1)
+  queue.close()
+  const seen: number[] = []
+  for await (const item of queue) seen.push(item)
+  assert.deepEqual(seen, [1, 2])
+  assert.deepEqual(leaks(runtime), [])
+})
+
+test('drop-oldest makes room, answers the dropped item and warns once per five seconds', () => {
+  const runtime = virtualRuntime()
+  const lost: number[] = []
+  const onLost = (item: number): void => void lost.push(item)
+  const queue = new Queue<number>(runtime, { name: 'audit', capacity: 2, overflow: 'drop-oldest', onLost })
+  for (let item = 1; item <= 5; item += 1) assert.equal(queue.trySend(item), 'sent')
+  assert.deepEqual(lost, [1, 2, 3])
+  assert.equal(runtime.log.lines.length, 1)
+  runtime.clock.advance(5_000)
+  queue.trySend(6)
+  assert.deepEqual(
+    runtime.log.lines.map(({ fields }) => fields),
+    [
+      { queue: 'audit', count: 1 },
+      { queue: 'audit', count: 3 },
+    ],
+  )
+  assert.equal(queue.abort(), 2)
+  assert.deepEqual(lost, [1, 2, 3, 4, 5, 6])
+})
+
+test('the reserved lane has room when the normal lane is full, and goes first', async () => {
+  const queue = new Queue<string>(virtualRuntime(), { name: 'repair', capacity: 3, overflow: 'reject', reserved: 1 })
+  assert.deepEqual([queue.trySend('a'), queue.trySend('b'), queue.trySend('c')], ['sent', 'sent', 'full'])
+  assert.equal(queue.trySend('last copy', 'urgent'), 'sent')
+  assert.equal(queue.trySend('another', 'urgent'), 'full')
+  assert.deepEqual(await queue.recv(), { tag: 'item', item: 'last copy' })
+  queue.abort()
+})
+
+test('an urgent item is never dropped for another', () => {
+  const lost: string[] = []
+  const onLost = (item: string): void => void lost.push(item)
+  const shape = { name: 'audit', capacity: 2, overflow: 'drop-oldest', reserved: 1, onLost } as const
+  const queue = new Queue<string>(virtualRuntime(), shape)
+  assert.deepEqual([queue.trySend('allow 1', 'urgent'), queue.trySend('allow 2', 'urgent')], ['sent', 'sent'])
+  assert.deepEqual([queue.trySend('deny'), queue.trySend('allow 3', 'urgent')], ['full', 'full'])
+  assert.deepEqual(lost, [])
+  queue.abort()
+})
+
+test('receivers are served in the order they came', async () => {
+  const queue = new Queue<number>(virtualRuntime(), { name: 'work', capacity: 1, overflow: 'reject' })
+  const received: string[] = []
+  const receive = async (who: string): Promise<void> => {
+    const next = await queue.recv()
+    received.push(`${who}:${next.tag === 'item' ? next.item : next.tag}`)
+  }
+  const all = [receive('first'), receive('second'), receive('third')]
+  for (const item of [1, 2]) queue.trySend(item)
+  queue.close()
+  await Promise.all(all)
+  assert.deepEqual(received, ['first:1', 'second:2', 'third:closed'])
+})
+
+test('an aborted receiver takes nothing, and its listener is gone', async () => {
+  const queue = new Queue<number>(virtualRuntime(), { name: 'work', capacity: 1, overflow: 'reject' })
+  const controller = new AbortController()
+  const abandoned = queue.recv({ signal: controller.signal })
+  const patient = queue.recv()
+  controller.abort()
+  await assert.rejects(abandoned, (error) => isKind(error, 'Canceled'))
+  queue.trySend(7)
+  assert.deepEqual(await patient, { tag: 'item', item: 7 })
+  assert.equal(queue.facts().waiting, 0)
+  queue.close()
+})
+
+test('an abort after the hand-over cannot take the item back', async () => {
+  const queue = new Queue<number>(virtualRuntime(), { name: 'work', capacity: 1, overflow: 'reject' })
+  const controller = new AbortController()
+  const receiving = queue.recv({ signal: controller.signal })
+  queue.trySend(7)
+  controller.abort()
+  assert.deepEqual(await receiving, { tag: 'item', item: 7 })
+  queue.close()
+})
+
+test('an already aborted signal wins over an item that is there', async () => {
+  const queue = new Queue<number>(virtualRuntime(), { name: 'work', capacity: 1, overflow: 'reject' })
+  queue.trySend(7)
+  await assert.rejects(queue.recv({ signal: AbortSignal.abort() }), (error) => isKind(error, 'Canceled'))
+  assert.equal(queue.depth, 1)
+  queue.abort()
+})
+
+test('a closed queue refuses, and tells every waiting receiver', async () => {
+  const queue = new Queue<number>(virtualRuntime(), { name: 'work', capacity: 1, overflow: 'reject' })
+  const waiting = [queue.recv(), queue.recv()]
+  queue.close()
+  assert.deepEqual(await Promise.all(waiting), [{ tag: 'closed' }, { tag: 'closed' }])
+  assert.equal(queue.trySend(1), 'closed')
+})
+
+test('a shape that makes no sense is refused', () => {
+  const make = (capacity: number, reserved: number) => () =>
+    new Queue(virtualRuntime(), { name: 'bad', capacity, reserved, overflow: 'reject' })
+  for (const bad of [make(0, 0), make(1.5, 0), make(2, 2), make(2, -1)]) assert.throws(bad, RangeError)
+})

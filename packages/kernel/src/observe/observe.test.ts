@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Broadcast } from '../channel/broadcast.ts'
+import { ERRORS } from '../errors.ts'
+import { virtualRuntime } from '../runtime.ts'
+import { Bus, type BusEvent } from './bus.ts'
+import { Config } from './config.ts'
+import { Health } from './health.ts'
+import { KERNEL_METRICS, MemoryMetrics } from './metrics.ts'
+
+test('an undeclared metric, a wrong type and a wrong label are defects', () => {
+  const metrics = new MemoryMetrics()
+  assert.throws(() => metrics.count('no_such_total'), /not declared/)
+  assert.throws(() => metrics.set('busy_rejections_total', 1, { endpoint: '/o' }), /is a counter, not a gauge/)
+  assert.throws(() => metrics.count('busy_rejections_total', { route: '/o' }), /has the labels \[endpoint\]/)
+  assert.throws(() => metrics.count('busy_rejections_total'), /has the labels \[endpoint\]/)
+})
+
+test('series are kept apart by their labels, and histograms count and sum', () => {
+  const metrics = new MemoryMetrics({
+    ...KERNEL_METRICS,
+    wait_seconds: { type: 'histogram', labels: [], help: 'waits' },
+  })
+  metrics.count('busy_rejections_total', { endpoint: '/a' })
+  metrics.count('busy_rejections_total', { endpoint: '/b' }, 3)
+  metrics.observe('wait_seconds', 0.5)
+  metrics.observe('wait_seconds', 1.5)
+  assert.equal(metrics.value('busy_rejections_total', { endpoint: '/a' }), 1)
+  assert.equal(metrics.value('busy_rejections_total', { endpoint: '/b' }), 3)
+  assert.deepEqual([metrics.value('wait_seconds_count'), metrics.value('wait_seconds_sum')], [2, 2])
+})
+
+test('every metric the errors name exists in a table or belongs to a service', () => {
+  const services = [
+    'repair_wait_seconds',
+    'repair_skipped_total',
+    'commit_cas_fail_total',
+    'storage_backoff_total',
+    'edge_rejects_total',
+    'rejected_total',
+    'integrity_failures_total',
+  ]
+  for (const [kind, { metric }] of Object.entries(ERRORS))
+    assert.ok(metric === '' || metric in KERNEL_METRICS || services.includes(metric), `${kind}: ${metric}`)
+})
+
+test('ready means every condition is met, and each says why not', async () => {
+  const health = new Health(['listening', 'store'])
+  assert.equal(health.readiness.value.ready, false)
+  health.meet('listening')
+  const ready = health.readiness.until(({ ready: holds }) => holds)
+  health.meet('store')
+  assert.equal((await ready).ready, true)
+  health.miss('store', 'the disk is full; delete something')
+  assert.deepEqual(health.readiness.value.conditions['store'], {
+    ready: false,
+    why: 'the disk is full; delete something',
+  })
+  assert.throws(() => health.meet('unknown'), /not declared/)
+  const { version } = health.readiness
+  health.miss('store', 'the disk is full; delete something')
+  assert.equal(health.readiness.version, version, 'saying the same again wakes nobody')
+})
+
+test('the first fatal task is the one remembered', () => {
+  const health = new Health([])
+  health.fail('committer', 'EIO')
+  health.fail('pruner', 'because of it')
+  assert.deepEqual(health.fatal, { task: 'committer', why: 'EIO' })
+})
+
+test('a configuration is swapped whole', () => {
+  const config = new Config({ values: { a: 1, b: 1 }, origins: { a: 'default', b: 'default' } })
+  const held = config.current
+  config.swap({ values: { a: 2, b: 2 }, origins: { a: 'cairn.toml:1:1', b: 'default' } })
+  assert.deepEqual(
+    [held, config.current],
+    [
+      { a: 1, b: 1 },
+      { a: 2, b: 2 },
+    ],
+  )
+  assert.equal(config.snapshot.version, 1)
+})
+
+test('the bus carries typed topics', async () => {
+  interface Topics {
+    'registry.updated': { version: number }
+    'config.updated': { service: string }
+  }
+  const events = new Broadcast<BusEvent<Topics>>(virtualRuntime(), { name: 'events', capacity: 8 })
+  const bus = new Bus<Topics>(events)
+  using subscription = bus.subscribe()
+  bus.publish({ topic: 'registry.updated', body: { version: 7 } })
+  const heard = await subscription.recv()
+  assert.deepEqual(heard, { tag: 'value', value: { topic: 'registry.updated', body: { version: 7 } } })
+  events.close()
+})

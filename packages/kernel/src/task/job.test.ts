@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Queue } from '../channel/queue.ts'
+import { CairnError, isKind } from '../errors.ts'
+import { Deadline } from '../policy/deadline.ts'
+import { sleep } from '../policy/sleep.ts'
+import { leaks, type VirtualRuntime, virtualRuntime } from '../runtime.ts'
+import { Job, serveJobs, submit } from './job.ts'
+import { Supervisor } from './supervisor.ts'
+
+function service(runtime: VirtualRuntime, capacity: number, workMs: number) {
+  const onLost = (job: Job<number, number>): void => job.cancel()
+  const queue = new Queue<Job<number, number>>(runtime, { name: 'work', capacity, overflow: 'reject', onLost })
+  const supervisor = new Supervisor(runtime, { drainDeadlineMs: 1_000 })
+  const started: number[] = []
+  supervisor.start('worker', async (context) => {
+    await serveJobs(queue, context, async (input, job) => {
+      started.push(input)
+      if (input < 0) throw new CairnError('NotFound', 'negative')
+      await sleep(runtime.clock, workMs, { signal: job.signal })
+      return input * 2
+    })
+  })
+  const stop = async (): Promise<unknown> => {
+    queue.close()
+    const stopping = supervisor.stop()
+    supervisor.shutdown.aborting.addEventListener('abort', () => queue.abort(), { once: true })
+    return await stopping
+  }
+  return { queue, supervisor, started, stop }
+}
+
+async function outcome(job: Promise<number>): Promise<string> {
+  return await job.then(
+    (value) => `done ${value}`,
+    (error: unknown) => (error instanceof CairnError ? error.kind : String(error)),
+  )
+}
+
+test('a job is done or fails with its own error', async () => {
+  const runtime = virtualRuntime()
+  const { queue, stop } = service(runtime, 4, 10)
+  const deadline = Deadline.after(runtime.clock, 1_000)
+  const outcomes = Promise.all([outcome(submit(queue, 21, { deadline })), outcome(submit(queue, -1, { deadline }))])
+  await runtime.clock.run(100)
+  assert.deepEqual(await outcomes, ['done 42', 'NotFound'])
+  await stop()
+  assert.deepEqual(leaks(runtime), [])
+})
+
+test('a full queue answers Busy at once, with when to come back', async () => {
+  const runtime = virtualRuntime()
+  const { queue, stop } = service(runtime, 1, 10)
+  const deadline = Deadline.after(runtime.clock, 1_000)
+  await runtime.clock.settle()
+  const accepted = [submit(queue, 1, { deadline }), submit(queue, 2, { deadline })]
+  await assert.rejects(submit(queue, 3, { deadline }), (error) => isKind(error, 'Busy') && error.retryAfterMs === 1_000)
+  await runtime.clock.run(100)
+  assert.deepEqual(await Promise.all(accepted), [2, 4])
+  await stop()
+})
+
+test('a job whose budget ends in the queue is answered then, and never started', async () => {
+  const runtime = virtualRuntime()
+  const { queue, started, stop } = service(runtime, 4, 100)
+  const long = submit(queue, 1, { deadline: Deadline.after(runtime.clock, 1_000) })
+  const short = outcome(submit(queue, 2, { deadline: Deadline.after(runtime.clock, 50) }))
+  await runtime.clock.run(60)
+  assert.equal(await short, 'Timeout')
+  await runtime.clock.run(200)
+  assert.equal(await long, 2)
+  assert.deepEqual(started, [1])
+  await assert.rejects(submit(queue, 3, { deadline: Deadline.after(runtime.clock, 0) }), (error) =>
+    isKind(error, 'Timeout'),
+  )
+  await stop()
+  assert.deepEqual(leaks(runtime), [])
+})
+
+test('a caller that leaves aborts the handler', async () => {
+  const runtime = virtualRuntime()
+  const { queue, stop } = service(runtime, 4, 500)
+  const controller = new AbortController()
+  const job = outcome(submit(queue, 1, { deadline: Deadline.after(runtime.clock, 1_000), signal: controller.signal }))
+  await runtime.clock.run(10)
+  controller.abort()
+  assert.equal(await job, 'Canceled')
+  await runtime.clock.settle()
+  assert.equal(runtime.clock.pending(), 0)
+  await stop()
+})
+
+test('draining finishes what is queued; the deadline cancels the rest; nothing is stranded', async () => {
+  const runtime = virtualRuntime()
+  const { queue, stop } = service(runtime, 8, 400)
+  const deadline = Deadline.after(runtime.clock, 60_000)
+  const jobs = [1, 2, 3, 4].map(async (input) => await outcome(submit(queue, input, { deadline })))
+  await runtime.clock.settle()
+  const stopped = stop()
+  await assert.rejects(submit(queue, 9, { deadline }), (error) => isKind(error, 'Canceled'))
+  await runtime.clock.run(5_000)
+  await stopped
+  assert.deepEqual(await Promise.all(jobs), ['done 2', 'done 4', 'Canceled', 'Canceled'])
+  assert.deepEqual(leaks(runtime), [])
+})
+
+test('every accepted job ends exactly once, whatever happens to it', async () => {
+  const step = fc.record({
+    after: fc.nat(300),
+    input: fc.integer({ min: -2, max: 5 }),
+    budget: fc.nat(900),
+    leaves: fc.option(fc.nat(400)),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), fc.nat(2_000), async (steps, stopAt) => {
+      const runtime = virtualRuntime()
+      const { queue, stop } = service(runtime, 3, 150)
+      const outcomes: Promise<string>[] = []
+      runtime.clock.timer(stopAt, () => outcomes.push(stop().then(() => 'stopped')))
+      for (const { after, input, budget, leaves } of steps) {
+        await runtime.clock.run(after)
+        const controller = new AbortController()
+        if (leaves !== null) runtime.clock.timer(leaves, () => controller.abort())
+        outcomes.push(
+          outcome(submit(queue, input, { deadline: Deadline.after(runtime.clock, budget), signal: controller.signal })),
+        )
+      }
+      await runtime.clock.run(10_000)
+      const all = await Promise.all(outcomes)
+      assert.equal(all.length, steps.length + 1)
+      assert.deepEqual(leaks(runtime), [])
+    }),
+    { numRuns: 60 },
+  )
+})
