@@ -1,5 +1,6 @@
 import type { Model } from './model.ts'
 import { beginOutcome, endOutcome, type Outcome, recordFault } from './outcome.ts'
+import { shrinkFailures } from './shrink.ts'
 import { type Choice, World } from './world.ts'
 
 interface BranchPoint {
@@ -28,6 +29,7 @@ export function exploreDepthFirst(
     if (outcome.runs > maxSchedules) throw new Error(`${model.name} has more than ${maxSchedules} schedules.`)
     runToEnd(model, path, outcome, maxSteps)
   } while (nextPath(path))
+  shrinkFailures(outcome)
   return endOutcome(outcome)
 }
 

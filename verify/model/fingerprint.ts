@@ -37,7 +37,7 @@ export function fingerprint(root: unknown): string {
         write(element)
         text += ','
       }
-      text += ']'
+      text += `]${sizeOf(value)}`
       if (Array.isArray(value) || ArrayBuffer.isView(value)) return
     }
     writeFields(value)
@@ -79,6 +79,12 @@ function className(value: object): string {
 
 function byKey(a: [string, unknown], b: [string, unknown]): number {
   return a[0] < b[0] ? -1 : 1
+}
+
+/** What a collection says about its own size, which need not be what it holds while a bug is about. */
+function sizeOf(value: object): string {
+  if ('size' in value) return String(value.size)
+  return 'length' in value ? String(value.length) : ''
 }
 
 function isIterable(value: object): value is Iterable<unknown> {

@@ -99,7 +99,9 @@ function fairLoop(component: Graph): { start: number; choices: Choice[] } | unde
   for (const task of tasks) {
     const rests = [...component].some(([, node]) => node.choices.every((choice) => choice.task !== task))
     const fair = rests
-      ? go(way(component, at, (state) => component.get(state)?.choices.every((choice) => choice.task !== task) === true))
+      ? go(
+          way(component, at, (state) => component.get(state)?.choices.every((choice) => choice.task !== task) === true),
+        )
       : go(way(component, at, (_, by) => by?.task === task))
     if (!fair) return undefined
   }

@@ -31,8 +31,10 @@ export interface Step {
   readonly branches: readonly Branch[]
 }
 
-/** A model task. Each `yield` hands out a step and gets back the name of the branch the checker chose. */
-export type Task = Generator<Step, void, string>
+/** Part of a task. Each `yield` hands out a step and gets back the name of the branch the checker chose. */
+export type Steps<Result> = Generator<Step, Result, string>
+
+export type Task = Steps<void>
 
 /** Faults by name; a fault is present when its value is true. */
 export type Faults = Readonly<Record<string, boolean>>

@@ -39,6 +39,7 @@ export async function withMutant<T>(source: URL, mutant: Mutant, use: (source: U
 
 /** The edited text; refuses an edit that matches nowhere or more than once. */
 export function applyMutant(text: string, { file, find, replace }: Mutant): string {
+  if (`${find}${replace}`.includes('\n')) throw new Error(`The mutant of ${file} edits more than one line.`)
   const parts = text.split(find)
   if (parts.length !== 2) throw new Error(`The mutant's text occurs ${parts.length - 1} times in ${file}: ${find}`)
   return parts.join(replace)
@@ -46,7 +47,7 @@ export function applyMutant(text: string, { file, find, replace }: Mutant): stri
 
 /** The edit as a diff, for the test's output. */
 export async function diffOf(source: URL, mutant: Mutant): Promise<string> {
-  const before = (await readFile(new URL(mutant.file, source), 'utf8'))
+  const before = await readFile(new URL(mutant.file, source), 'utf8')
   const after = applyMutant(before, mutant).split('\n')
   const line = before.split('\n').findIndex((text, at) => text !== after[at])
   return [

@@ -35,7 +35,12 @@ export function endOutcome(outcome: Outcome): Outcome {
   return outcome
 }
 
-export function recordFault(outcome: Outcome, fault: Fault, choices: readonly Choice[], loop: readonly Choice[] = []): void {
+export function recordFault(
+  outcome: Outcome,
+  fault: Fault,
+  choices: readonly Choice[],
+  loop: readonly Choice[] = [],
+): void {
   const known = outcome.failures.get(fault.name)
   if (known === undefined) outcome.failures.set(fault.name, { fault, schedule: { choices, loop }, count: 1 })
   else known.count += 1
@@ -53,5 +58,5 @@ export function scheduleOf(outcome: Outcome, failure: Failure): string {
 
 /** The fault of a run that never gets to its goal. */
 export function missedGoal(goal: string): Fault {
-  return { name: goal, detail: `a fair run never gets there: ${goal}` }
+  return { name: goal, detail: 'a fair run never gets there' }
 }

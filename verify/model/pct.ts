@@ -1,6 +1,7 @@
+import { SeededRandom } from '@cairn/kernel'
 import type { Model } from './model.ts'
 import { beginOutcome, endOutcome, type Outcome, recordFault } from './outcome.ts'
-import { shrink } from './schedule.ts'
+import { shrinkFailures } from './shrink.ts'
 import { type Choice, World } from './world.ts'
 
 export interface PctOptions {
@@ -18,17 +19,15 @@ export interface PctOptions {
  */
 export function explorePct(model: Model, { seed, runs = 1000, depth = 3, maxSteps = 1000 }: PctOptions): Outcome {
   const outcome = beginOutcome(model, 'pct')
-  const random = mulberry(seed)
+  const source = new SeededRandom(seed)
+  const random = (below: number): number => Math.floor(source.next() * below)
   let length = 1
   for (; outcome.runs < runs; outcome.runs += 1) {
     const changes = new Set(Array.from({ length: depth - 1 }, () => random(length)))
     const schedule = runOnce(model, outcome, { random, changes, maxSteps })
     length = Math.max(length, schedule.length)
   }
-  for (const [name, failure] of outcome.failures) {
-    const choices = shrink(model, failure.schedule.choices, name)
-    outcome.failures.set(name, { ...failure, schedule: { choices, loop: [] } })
-  }
+  shrinkFailures(outcome)
   return endOutcome(outcome)
 }
 
@@ -63,15 +62,4 @@ function shuffle(size: number, random: (below: number) => number): number[] {
   const order: number[] = []
   for (let task = 0; task < size; task += 1) order.splice(random(task + 1), 0, task)
   return order
-}
-
-/** A small seeded generator (mulberry32): the same seed runs the same schedules on every machine. */
-function mulberry(seed: number): (below: number) => number {
-  let state = seed >>> 0
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let bits = Math.imul(state ^ (state >>> 15), state | 1)
-    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61)
-    return Math.floor((((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
 }

@@ -2,8 +2,9 @@
  * A failure for people: what is wrong, one line per step, the string that replays it, and the same as a
  * mermaid sequence diagram.
  */
-import type { Failure, Outcome } from './outcome.ts'
-import { scheduleOf } from './outcome.ts'
+import type { Model } from './model.ts'
+import { type Failure, type Outcome, scheduleOf } from './outcome.ts'
+import type { Schedule } from './schedule.ts'
 import { type Choice, World } from './world.ts'
 
 /** One line per exploration: what ran, how much of it there was, and what came out. */
@@ -21,19 +22,25 @@ function count(value: number): string {
 
 /** The whole story of one failure. */
 export function report(outcome: Outcome, failure: Failure): string {
-  const steps = retell(outcome, failure)
-  const width = Math.max(...steps.map(({ task }) => task.length))
-  const { choices, loop } = failure.schedule
-  const lines = steps.map(({ task, words }, index) => {
-    const turn = index === choices.length ? '  then, for ever:\n' : ''
-    return `${turn}${String(index + 1).padStart(4)}  ${task.padEnd(width)}  ${words}`
-  })
+  const { fault, schedule } = failure
+  const { choices, loop } = schedule
   const after = loop.length === 0 ? `after ${choices.length} steps` : `in a loop of ${loop.length} steps`
   return [
-    `${outcome.model.name}: ${failure.fault.name} ${after} (${failure.fault.detail})`,
-    ...lines,
+    `${outcome.model.name}: ${fault.name} ${after}${fault.detail === '' ? '' : ` (${fault.detail})`}`,
+    narrate(outcome.model, schedule),
     `  replay: ${scheduleOf(outcome, failure)}`,
   ].join('\n')
+}
+
+/** A schedule in words, one line per step. */
+export function narrate(model: Model, schedule: Schedule): string {
+  const steps = retell(model, schedule)
+  const width = Math.max(...steps.map(({ task }) => task.length))
+  const lines = steps.map(({ task, words }, index) => {
+    const turn = index === schedule.choices.length ? '  then, for ever:\n' : ''
+    return `${turn}${String(index + 1).padStart(4)}  ${task.padEnd(width)}  ${words}`
+  })
+  return lines.join('\n')
 }
 
 interface ToldStep {
@@ -43,8 +50,8 @@ interface ToldStep {
   readonly wakes: readonly string[]
 }
 
-function retell(outcome: Outcome, { schedule }: Failure): ToldStep[] {
-  const world = new World(outcome.model)
+function retell(model: Model, schedule: Schedule): ToldStep[] {
+  const world = new World(model)
   return [...schedule.choices, ...schedule.loop].map((choice) => {
     const pending = world.pending(choice.task)
     const branch = pending?.branches[choice.branch]?.name ?? ''
@@ -68,7 +75,7 @@ function movers(choices: readonly Choice[]): Set<number> {
  * task move that could not, an arrow to that task.
  */
 export function diagram(outcome: Outcome, failure: Failure): string {
-  const steps = retell(outcome, failure)
+  const steps = retell(outcome.model, failure.schedule)
   const names = new World(outcome.model).taskNames
   const lines = names.map((name, index) => `  participant ${id(index)} as ${name}`)
   const tell = ({ task, words, wakes }: ToldStep): void => {

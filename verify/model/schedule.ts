@@ -38,31 +38,3 @@ function parseChoices(text: string): Choice[] {
 }
 
 const FIRST_LETTER = 'a'.charCodeAt(0)
-
-/** Takes the choices that are open and skips the others, then lets the first task that can move do so to the end. */
-export function runLeniently(model: Model, wanted: readonly Choice[], maxSteps: number): { world: World; taken: Choice[] } {
-  const world = new World(model)
-  const taken: Choice[] = []
-  const move = (choice: Choice): void => {
-    world.take(choice)
-    taken.push(choice)
-  }
-  for (const choice of wanted) if (world.isOpen(choice) && world.faults(false).length === 0) move(choice)
-  for (let [next] = world.choices(); next !== undefined && taken.length < maxSteps; [next] = world.choices()) {
-    if (world.faults(false).length > 0) break
-    move(next)
-  }
-  return { world, taken }
-}
-
-/** Leaves out one step after the other for as long as the same fault still shows. */
-export function shrink(model: Model, schedule: readonly Choice[], fault: string): Choice[] {
-  let best = [...schedule]
-  for (let at = 0; at < best.length; ) {
-    const { world, taken } = runLeniently(model, best.toSpliced(at, 1), best.length)
-    const shows = world.faults(world.choices().length === 0).some(({ name }) => name === fault)
-    if (shows && taken.length < best.length) best = taken
-    else at += 1
-  }
-  return best
-}

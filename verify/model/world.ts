@@ -8,8 +8,9 @@ export interface Choice {
 }
 
 export interface Fault {
-  /** A short stable name, such as `deadlock` or one that the model declared. */
+  /** A short stable name: one that the model declared, or `deadlock`, `leak`, `exception`. */
   readonly name: string
+  /** What else there is to say; may be empty. */
   readonly detail: string
 }
 
@@ -69,7 +70,9 @@ export class World {
     const task = this.#tasks[choice.task]
     const branch = task?.pending?.branches[choice.branch]
     if (task === undefined || branch === undefined || !this.isOpen(choice)) {
-      throw new Error(`Task ${task?.name ?? choice.task} cannot move here: is the model deterministic, and the schedule its own?`)
+      throw new Error(
+        `Task ${task?.name ?? choice.task} cannot move here: is the model deterministic, and the schedule its own?`,
+      )
     }
     this.#advance(task, branch.name)
   }
@@ -86,19 +89,22 @@ export class World {
 
   /** What identifies this state: the model's own state and, for each task, where it stands and what it remembers. */
   fingerprint(): string {
-    return fingerprint([this.#setup.state, this.#tasks.map(({ pending }) => pending && [pending.label, pending.locals])])
+    const tasks = this.#tasks.map(({ pending }) => pending && [pending.label, pending.locals])
+    return fingerprint([this.#setup.state, tasks, this.#thrown])
   }
 
   /** Everything wrong with this state, most specific first. `terminal` says that nobody can move. */
   faults(terminal: boolean): Fault[] {
     if (this.#thrown !== undefined) return [this.#thrown]
-    const found = present(this.#setup.never?.(), 'in a reachable state')
+    const found = present(this.#setup.never?.(), '')
     if (found.length > 0 || !terminal) return found
-    const atEnd = present(this.#setup.neverAtEnd?.(), 'when nobody can move')
+    const atEnd = present(this.#setup.neverAtEnd?.(), 'nobody can move any more')
     if (atEnd.length > 0) return atEnd
     const stuck = this.#tasks.filter(({ name, pending }) => pending !== undefined && !this.#isDaemon(name))
     if (stuck.length > 0) {
-      return [{ name: 'deadlock', detail: stuck.map(({ name, pending }) => `${name} waits: ${pending?.label}`).join('; ') }]
+      return [
+        { name: 'deadlock', detail: stuck.map(({ name, pending }) => `${name} waits: ${pending?.label}`).join('; ') },
+      ]
     }
     const left = Object.entries(this.#setup.leaks?.() ?? {}).filter(([, count]) => count !== 0)
     if (left.length === 0) return []
@@ -116,8 +122,8 @@ export class World {
   }
 }
 
-function present(faults: Faults | undefined, where: string): Fault[] {
+function present(faults: Faults | undefined, detail: string): Fault[] {
   return Object.entries(faults ?? {})
     .filter(([, isPresent]) => isPresent)
-    .map(([name]) => ({ name, detail: `${name} ${where}` }))
+    .map(([name]) => ({ name, detail }))
 }

@@ -9,13 +9,14 @@ import { type TestContext, test } from 'node:test'
 import { Broadcast } from './channel/broadcast.ts'
 import { Queue } from './channel/queue.ts'
 import { Watch } from './channel/watch.ts'
+import { VirtualClock } from './clock.ts'
 import { Cancel } from './policy/cancel.ts'
 import { Deadline } from './policy/deadline.ts'
 import { hedge } from './policy/hedge.ts'
 import { sleep } from './policy/sleep.ts'
 import { TokenBucket } from './policy/token-bucket.ts'
 import { leaks, type VirtualRuntime, virtualRuntime } from './runtime.ts'
-import { submit, type Job } from './task/job.ts'
+import { type Job, submit } from './task/job.ts'
 import { Supervisor } from './task/supervisor.ts'
 
 const MEBIBYTE = 1 << 20
@@ -24,7 +25,7 @@ async function heapAfter(times: number, once: () => Promise<void>): Promise<numb
   for (let time = 0; time < times; time += 1) await once()
   for (let round = 0; round < 4; round += 1) {
     globalThis.gc?.()
-    await new Promise((resolve) => setImmediate(resolve))
+    await new VirtualClock().settle()
   }
   return process.memoryUsage().heapUsed
 }

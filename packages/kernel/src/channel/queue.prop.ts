@@ -116,7 +116,7 @@ test('the shell does what the core does, whatever order its promises resume in',
       const controllers: AbortController[] = []
       const twinWaiters: (ReturnType<typeof twin.receivers.add> & { slot?: number })[] = []
       let next = 0
-      const actions = steps.map((now) => async () => {
+      const actions = steps.map((now) => () => {
         const slot = twinGot.length
         if (now.tag === 'send') {
           next += 1
@@ -145,8 +145,11 @@ test('the shell does what the core does, whatever order its promises resume in',
         }
         assert.equal(shell.depth, core.depth(twin))
       })
-      for (const action of actions) scheduler.schedule(Promise.resolve()).then(action)
-      await scheduler.waitIdle()
+      const done = actions.map(async (action) => {
+        await scheduler.schedule(Promise.resolve())
+        action()
+      })
+      await scheduler.waitFor(Promise.all(done))
       shell.abort()
       core.abort(twin)
       assert.deepEqual(await Promise.all(shellGot), twinGot)

@@ -1,5 +1,5 @@
-import * as core from './watch-core.ts'
 import { type WaitOptions, waitIn } from './waiters.ts'
+import * as core from './watch-core.ts'
 
 export interface Seen<T> {
   readonly value: T

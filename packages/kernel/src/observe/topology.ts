@@ -5,8 +5,8 @@
  * are rendered from it, and a golden test fails when they differ. What is not declared cannot be opened.
  */
 import { Broadcast } from '../channel/broadcast.ts'
-import type { Overflow } from '../channel/queue-core.ts'
 import { Queue } from '../channel/queue.ts'
+import type { Overflow } from '../channel/queue-core.ts'
 import type { Runtime } from '../runtime.ts'
 
 export interface TaskRow {

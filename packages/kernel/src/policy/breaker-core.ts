@@ -9,7 +9,8 @@
  *                                  a probe failed or was never reported ──▶ Open
  *
  * Only the janitor calls `record` and `tick`. Callers only ask `admit`, which takes one of the probes
- * the janitor laid out when it opened halfway.
+ * the janitor laid out when it opened halfway. Each change of state begins a new round, and an outcome
+ * counts only in the round its call was admitted in: an answer that comes late says nothing about now.
  */
 
 export interface BreakerPolicy {
@@ -47,41 +48,43 @@ export type BreakerState =
 export interface BreakerCore {
   readonly policy: BreakerPolicy
   state: BreakerState
+  round: number
   slices: Slice[]
 }
 
-export type Admission = 'pass' | 'probe' | 'refused'
+export type Admission = { readonly tag: 'refused' } | { readonly tag: 'pass' | 'probe'; readonly round: number }
 export type Outcome = 'ok' | 'failed'
 
 export function createBreaker(policy: BreakerPolicy): BreakerCore {
-  return { policy, state: { tag: 'closed' }, slices: [] }
+  return { policy, state: { tag: 'closed' }, round: 0, slices: [] }
 }
 
 /** Whether a call may go out now; in HalfOpen this takes one of the probes. */
 export function admit(breaker: BreakerCore): Admission {
-  const { state } = breaker
+  const { state, round } = breaker
   switch (state.tag) {
     case 'closed':
-      return 'pass'
+      return { tag: 'pass', round }
     case 'open':
-      return 'refused'
+      return { tag: 'refused' }
     case 'half-open':
-      if (state.probesLeft === 0) return 'refused'
+      if (state.probesLeft === 0) return { tag: 'refused' }
       state.probesLeft -= 1
-      return 'probe'
+      return { tag: 'probe', round }
   }
 }
 
-/** Janitor only: one call ended. Outcomes of calls admitted in an earlier state no longer matter. */
+/** Janitor only: one call ended. */
 export function record(breaker: BreakerCore, admission: Admission, outcome: Outcome, now: number): void {
   const { state, policy } = breaker
-  if (state.tag === 'closed' && admission === 'pass') {
+  if (admission.tag === 'refused' || admission.round !== breaker.round) return
+  if (state.tag === 'closed') {
     count(breaker, outcome, now)
     if (shouldOpen(breaker, now)) open(breaker, now)
-  } else if (state.tag === 'half-open' && admission === 'probe') {
+  } else if (state.tag === 'half-open') {
     if (outcome === 'failed') open(breaker, now)
     else state.ok += 1
-    if (state.ok >= policy.probes) breaker.state = { tag: 'closed' }
+    if (state.ok >= policy.probes) become(breaker, { tag: 'closed' })
   }
 }
 
@@ -89,7 +92,7 @@ export function record(breaker: BreakerCore, admission: Admission, outcome: Outc
 export function tick(breaker: BreakerCore, now: number): void {
   const { state, policy } = breaker
   if (state.tag === 'open' && now >= state.until) {
-    breaker.state = { tag: 'half-open', since: now, probesLeft: policy.probes, ok: 0 }
+    become(breaker, { tag: 'half-open', since: now, probesLeft: policy.probes, ok: 0 })
   } else if (state.tag === 'half-open' && now >= state.since + policy.cooldownMs) {
     const unreported = policy.probes - state.probesLeft - state.ok
     if (unreported > 0) open(breaker, now)
@@ -97,7 +100,12 @@ export function tick(breaker: BreakerCore, now: number): void {
 }
 
 function open(breaker: BreakerCore, now: number): void {
-  breaker.state = { tag: 'open', until: now + breaker.policy.cooldownMs }
+  become(breaker, { tag: 'open', until: now + breaker.policy.cooldownMs })
+}
+
+function become(breaker: BreakerCore, state: BreakerState): void {
+  breaker.state = state
+  breaker.round += 1
   breaker.slices = []
 }
 

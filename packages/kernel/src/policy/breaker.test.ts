@@ -9,7 +9,7 @@ import * as core from './breaker-core.ts'
 const POLICY: core.BreakerPolicy = { windowMs: 1_000, threshold: 0.5, sample: 10, cooldownMs: 500, probes: 2 }
 
 function recordMany(breaker: core.BreakerCore, outcomes: core.Outcome[], now: number): void {
-  for (const outcome of outcomes) core.record(breaker, 'pass', outcome, now)
+  for (const outcome of outcomes) core.record(breaker, core.admit(breaker), outcome, now)
 }
 
 test('too few outcomes open nothing; the tenth does', () => {
@@ -31,12 +31,16 @@ test('after the cooldown exactly the probes go out; all must succeed', () => {
   const breaker = core.createBreaker(POLICY)
   recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
   core.tick(breaker, 499)
-  assert.equal(core.admit(breaker), 'refused')
+  assert.equal(core.admit(breaker).tag, 'refused')
   core.tick(breaker, 500)
-  assert.deepEqual([core.admit(breaker), core.admit(breaker), core.admit(breaker)], ['probe', 'probe', 'refused'])
-  core.record(breaker, 'probe', 'ok', 510)
+  const admissions = [core.admit(breaker), core.admit(breaker), core.admit(breaker)]
+  assert.deepEqual(
+    admissions.map(({ tag }) => tag),
+    ['probe', 'probe', 'refused'],
+  )
+  core.record(breaker, admissions[0]!, 'ok', 510)
   assert.equal(breaker.state.tag, 'half-open')
-  core.record(breaker, 'probe', 'ok', 520)
+  core.record(breaker, admissions[1]!, 'ok', 520)
   assert.equal(breaker.state.tag, 'closed')
 })
 
@@ -45,11 +49,23 @@ test('one failed probe opens again; a probe nobody reports does so at the next c
     const breaker = core.createBreaker(POLICY)
     recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
     core.tick(breaker, 500)
-    core.admit(breaker)
+    const probe = core.admit(breaker)
     if (lost) core.tick(breaker, 1_000)
-    else core.record(breaker, 'probe', 'failed', 600)
+    else core.record(breaker, probe, 'failed', 600)
     assert.equal(breaker.state.tag, 'open')
   }
+})
+
+test('probes of an earlier round that answer late close nothing', () => {
+  const breaker = core.createBreaker(POLICY)
+  recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+  core.tick(breaker, 500)
+  const late = [core.admit(breaker), core.admit(breaker)]
+  core.tick(breaker, 1_000)
+  core.tick(breaker, 1_500)
+  assert.equal(breaker.state.tag, 'half-open')
+  for (const probe of late) core.record(breaker, probe, 'ok', 1_510)
+  assert.equal(breaker.state.tag, 'half-open')
 })
 
 test('never more probes than configured, and only legal transitions, over any run', () => {
@@ -66,8 +82,8 @@ test('never more probes than configured, and only legal transitions, over any ru
         now += after
         if (kind === 'admit') {
           const admission = core.admit(breaker)
-          if (admission !== 'refused') outstanding.push(admission)
-          if (admission === 'probe') probes += 1
+          if (admission.tag !== 'refused') outstanding.push(admission)
+          if (admission.tag === 'probe') probes += 1
         } else if (kind === 'tick') core.tick(breaker, now)
         else {
           const admission = outstanding.shift()

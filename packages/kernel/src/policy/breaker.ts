@@ -60,7 +60,7 @@ export class Breakers {
   admit(target: string): Passage {
     const breaker = this.#breaker(target)
     const admission = core.admit(breaker)
-    if (admission === 'refused') throw this.#refusal(target, breaker)
+    if (admission.tag === 'refused') throw this.#refusal(target, breaker)
     return new Passage((outcome) => {
       const sent = this.#reports.trySend({ target, admission, outcome })
       if (sent === 'full') this.#lost.set(target, (this.#lost.get(target) ?? 0) + 1)
@@ -96,7 +96,7 @@ export class Breakers {
     }
     for (const [target, times] of this.#lost) {
       for (let time = 0; time < times; time += 1)
-        this.#write(target, (breaker) => core.record(breaker, 'pass', 'failed', now))
+        this.#write(target, (breaker) => core.record(breaker, core.admit(breaker), 'failed', now))
     }
     this.#lost.clear()
     for (const target of this.#table.keys()) this.#write(target, (breaker) => core.tick(breaker, now))

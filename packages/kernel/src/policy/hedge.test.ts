@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type VirtualRuntime, leaks, virtualRuntime } from '../runtime.ts'
+import { leaks, type VirtualRuntime, virtualRuntime } from '../runtime.ts'
 import { hedge, type Leg } from './hedge.ts'
 import { sleep } from './sleep.ts'
 
@@ -125,6 +125,28 @@ test('the caller leaving aborts every leg and waits for them', async () => {
   assert.deepEqual(
     calls.map(({ ended }) => ended),
     ['aborted', 'aborted'],
+  )
+  assert.deepEqual(leaks(runtime), [])
+})
+
+test('nothing more is sent for a caller that has left', async () => {
+  const runtime = virtualRuntime()
+  const { leg, calls } = legs(runtime)
+  const controller = new AbortController()
+  const { signal } = controller
+  const result = hedge(runtime.clock, {
+    first: [leg('a1', 500, 'x')],
+    second: [leg('b1', 5, 'y')],
+    delayMs: 100,
+    signal,
+  })
+  const check = assert.rejects(result, AggregateError)
+  await runtime.clock.run(20)
+  controller.abort()
+  await check
+  assert.deepEqual(
+    calls.map(({ name }) => name),
+    ['a1'],
   )
   assert.deepEqual(leaks(runtime), [])
 })

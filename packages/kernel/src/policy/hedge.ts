@@ -1,8 +1,9 @@
 /** `hedge-core.ts` with promises, a timer and one signal per leg. */
-import type { Timer } from '../clock.ts'
-import type { Clock } from '../clock.ts'
-import * as core from './hedge-core.ts'
+
+import { canceled } from '../channel/waiters.ts'
+import type { Clock, Timer } from '../clock.ts'
 import { Cancel } from './cancel.ts'
+import * as core from './hedge-core.ts'
 
 export type Leg<T> = (signal: AbortSignal) => Promise<T>
 
@@ -39,7 +40,7 @@ class HedgeRun<T> {
   readonly #running: Promise<void>[] = []
   readonly #errors: unknown[] = []
   readonly #settled = Promise.withResolvers<HedgeResult<T>>()
-  #timer: Timer | undefined
+  readonly #timer: Timer | undefined
 
   constructor(clock: Clock, options: HedgeOptions<T>) {
     this.#options = options
@@ -69,7 +70,12 @@ class HedgeRun<T> {
   }
 
   #start(leg: number): void {
-    const cancel = new Cancel({ signals: [this.#options.signal] })
+    const { signal } = this.#options
+    if (signal?.aborted === true) {
+      this.#failed(leg, canceled(signal))
+      return
+    }
+    const cancel = new Cancel({ signals: [signal] })
     this.#cancels.push(cancel)
     this.#running.push(this.#runLeg(leg, cancel.signal))
   }

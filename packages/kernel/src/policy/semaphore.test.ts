@@ -44,7 +44,7 @@ test('never more holders than permits, whatever the schedule of holders and canc
         let holders = 0
         const users = cancels.map(async (cancel) => {
           const controller = new AbortController()
-          if (cancel) scheduler.schedule(Promise.resolve()).then(() => controller.abort())
+          const leaving = cancel ? scheduler.schedule(Promise.resolve()).then(() => controller.abort()) : undefined
           try {
             using _permit = await semaphore.acquire({ signal: controller.signal })
             holders += 1
@@ -54,6 +54,7 @@ test('never more holders than permits, whatever the schedule of holders and canc
           } catch (error) {
             if (!isKind(error, 'Canceled')) throw error
           }
+          await leaving
         })
         await scheduler.waitFor(Promise.all(users))
         assert.equal(semaphore.available, permits)

@@ -6,7 +6,7 @@ import { CairnError, isKind } from '../errors.ts'
 import { Deadline } from '../policy/deadline.ts'
 import { sleep } from '../policy/sleep.ts'
 import { leaks, type VirtualRuntime, virtualRuntime } from '../runtime.ts'
-import { Job, serveJobs, submit } from './job.ts'
+import { type Job, serveJobs, submit } from './job.ts'
 import { Supervisor } from './supervisor.ts'
 
 function service(runtime: VirtualRuntime, capacity: number, workMs: number) {
@@ -133,4 +133,17 @@ test('every accepted job ends exactly once, whatever happens to it', async () =>
     }),
     { numRuns: 60 },
   )
+})
+
+test('a job handed over in the same turn as the abort is canceled, not started', async () => {
+  const runtime = virtualRuntime()
+  const { queue, supervisor, started } = service(runtime, 4, 10)
+  await runtime.clock.settle()
+  const job = outcome(submit(queue, 1, { deadline: Deadline.after(runtime.clock, 1_000) }))
+  supervisor.abort()
+  assert.equal(await job, 'Canceled')
+  assert.deepEqual(started, [])
+  queue.abort()
+  await supervisor.stop()
+  assert.deepEqual(leaks(runtime), [])
 })

@@ -6,8 +6,9 @@
  *        │        └─▶ canceled: dropped, discarded, or too late to start
  *        └─▶ Busy: never accepted
  */
-import type { Lane } from '../channel/queue-core.ts'
+
 import type { Queue } from '../channel/queue.ts'
+import type { Lane } from '../channel/queue-core.ts'
 import { canceled } from '../channel/waiters.ts'
 import { CairnError, toCairnError } from '../errors.ts'
 import { Cancel } from '../policy/cancel.ts'
@@ -105,6 +106,8 @@ export async function serveJobs<Input, Output>(
     const next = await queue.recv({ signal: context.aborting })
     if (next.tag === 'closed') return
     const job = next.item
+    // The abort may have come in the same turn as the job: its listener would never hear it.
+    if (context.aborting.aborted) job.cancel()
     if (job.ended) continue
     const onAbort = (): void => job.cancel()
     context.aborting.addEventListener('abort', onAbort, { once: true })

@@ -1,4 +1,4 @@
-import { type CancelOptions, Cancel } from '../policy/cancel.ts'
+import { Cancel, type CancelOptions } from '../policy/cancel.ts'
 import type { Runtime } from '../runtime.ts'
 
 /** Work under way. Nobody has to await `result`: the scope does. */

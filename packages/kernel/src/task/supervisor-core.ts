@@ -7,8 +7,9 @@
  *                                 └──drain──▶ ended
  *                threw more than 5 times in 60 s ──▶ fatal
  */
-import type { Random } from '../random.ts'
+
 import { restartBackoff } from '../policy/backoff.ts'
+import type { Random } from '../random.ts'
 
 export type Exit = 'finished' | 'canceled' | 'failed'
 

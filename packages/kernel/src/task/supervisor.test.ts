@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { waitIn, Waiters } from '../channel/waiters.ts'
+import { Waiters, waitIn } from '../channel/waiters.ts'
 import { sleep } from '../policy/sleep.ts'
 import { SeededRandom } from '../random.ts'
 import { leaks, virtualRuntime } from '../runtime.ts'

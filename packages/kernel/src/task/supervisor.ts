@@ -86,6 +86,8 @@ export class Supervisor {
         if (decision.tag === 'fatal') this.#fatal(task, error)
         if (decision.tag !== 'restart') return
         await sleep(this.#runtime.clock, decision.afterMs, { signal: this.shutdown.draining })
+        // The drain may have begun between the end of the pause and now.
+        if (this.shutdown.draining.aborted) return
       }
     } catch (error) {
       // Only the pause before a restart can throw here: the service drains, so there is no restart.

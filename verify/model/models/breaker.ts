@@ -1,0 +1,116 @@
+/**
+ * An open breaker, its cooldown over: as many probes go out as the policy allows, and only their own
+ * success closes it.
+ *
+ *     callers ── admit ──▶ breaker ◀── record, tick ── janitor ◀── reports ── callers
+ *     clock: one cooldown after the other
+ */
+import type { Admission, Outcome } from '../../../packages/kernel/src/policy/breaker-core.ts'
+import { choose, type Model, step, type Task, wait } from '../model.ts'
+import type { Suite } from '../suite.ts'
+import type { KernelCores } from './cores.ts'
+
+const POLICY = { windowMs: 10, threshold: 0.5, sample: 1, cooldownMs: 5, probes: 2 }
+
+interface Scene {
+  readonly callers: number
+  /** How many cooldowns pass. */
+  readonly cooldowns: number
+}
+
+function halfOpen(cores: KernelCores, name: string, { callers, cooldowns }: Scene): Model {
+  const { breaker: core } = cores
+  const setup = (): ReturnType<Model['setup']> => {
+    const breaker = core.createBreaker(POLICY)
+    core.record(breaker, core.admit(breaker), 'failed', 0)
+    const clock = { now: 0 }
+    const reports: { admission: Admission; outcome: Outcome; round: number }[] = []
+    /** What this round of HalfOpen has seen; a new round begins each time the breaker opens halfway. */
+    const book = { round: 0, probes: 0, ok: 0, isClosedTooSoon: false }
+
+    function* caller(): Task {
+      yield step('asks')
+      const admission = core.admit(breaker)
+      if (admission.tag === 'refused') return
+      const { round } = book
+      if (admission.tag === 'probe') book.probes += 1
+      const outcome = yield choose(`calls (${admission.tag})`, ['ok', 'failed', 'lost'], [admission, round])
+      if (outcome === 'ok' || outcome === 'failed') reports.push({ admission, outcome, round })
+    }
+
+    function* janitor(): Task {
+      for (let swept = -1; ; ) {
+        yield wait('sweeps', () => reports.length > 0 || swept < clock.now, swept)
+        swept = clock.now
+        for (const { admission, outcome, round } of reports.splice(0)) {
+          if (admission.tag === 'probe' && outcome === 'ok' && round === book.round) book.ok += 1
+          write(() => core.record(breaker, admission, outcome, clock.now))
+        }
+        write(() => core.tick(breaker, clock.now))
+      }
+    }
+
+    const write = (change: () => void): void => {
+      const before = breaker.state.tag
+      change()
+      const after = breaker.state.tag
+      if (before === 'half-open' && after === 'closed') book.isClosedTooSoon ||= book.ok < POLICY.probes
+      if (before !== 'half-open' && after === 'half-open')
+        Object.assign(book, { round: book.round + 1, probes: 0, ok: 0 })
+    }
+
+    const tasks: Record<string, () => Task> = {}
+    for (let count = 1; count <= callers; count += 1) tasks[`caller-${count}`] = caller
+    tasks['clock'] = function* () {
+      for (let passed = 0; passed < cooldowns; passed += 1) {
+        yield step('a cooldown passes', passed)
+        clock.now += POLICY.cooldownMs
+      }
+    }
+    tasks['janitor'] = janitor
+
+    return {
+      state: { breaker, clock, reports, book },
+      tasks,
+      daemons: ['janitor'],
+      never: () => ({
+        'too-many-probes': book.probes > POLICY.probes,
+        'closed-without-enough-successes': book.isClosedTooSoon,
+      }),
+      neverAtEnd: () => ({ 'reports-unread': reports.length > 0 }),
+    }
+  }
+  return { name, setup }
+}
+
+export const BREAKER: Suite<KernelCores> = {
+  name: 'half-open breaker',
+  smallest: (cores) => [halfOpen(cores, 'breaker: 2 callers, 1 cooldown', { callers: 2, cooldowns: 1 })],
+  larger: (cores) => [
+    halfOpen(cores, 'breaker: 3 callers, 1 cooldown', { callers: 3, cooldowns: 1 }),
+    halfOpen(cores, 'breaker: 3 callers, 3 cooldowns', { callers: 3, cooldowns: 3 }),
+  ],
+  mutants: [
+    {
+      name: 'a probe is not taken away',
+      file: 'policy/breaker-core.ts',
+      find: 'state.probesLeft -= 1',
+      replace: '',
+      expect: 'too-many-probes',
+    },
+    {
+      name: 'one success closes',
+      file: 'policy/breaker-core.ts',
+      find: 'if (state.ok >= policy.probes)',
+      replace: 'if (state.ok >= 1)',
+      expect: 'closed-without-enough-successes',
+    },
+    {
+      name: 'an answer from an earlier round counts',
+      file: 'policy/breaker-core.ts',
+      find: "if (admission.tag === 'refused' || admission.round !== breaker.round) return",
+      replace: "if (admission.tag === 'refused') return",
+      expect: 'closed-without-enough-successes',
+    },
+  ],
+}
