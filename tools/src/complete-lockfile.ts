@@ -26,7 +26,8 @@ function platformOf(name: string): Pick<Entry, 'os' | 'cpu' | 'libc'> {
   const words = name.split(/[-/@]/)
   const cpu = words.includes('wasm32') || words.includes('wasi') ? 'wasm32' : PROCESSORS.find((p) => words.includes(p))
   const os = SYSTEMS.find((s) => words.includes(s)) ?? (words.includes('win') ? 'win32' : undefined)
-  if (cpu === undefined && os === undefined) throw new Error(`${name}: no platform in its name; add it to the lockfile by hand`)
+  if (cpu === undefined && os === undefined)
+    throw new Error(`${name}: no platform in its name; add it to the lockfile by hand`)
   return {
     ...(cpu === undefined ? {} : { cpu: [cpu] }),
     ...(os === undefined ? {} : { os: [os] }),

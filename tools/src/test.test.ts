@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const RUNNER = fileURLToPath(new URL('test.ts', import.meta.url))
+const TEST = `import { test } from 'node:test'\n`
+
+describe('npm test', () => {
+  let root = ''
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'cairn-test-'))
+    writeFileSync(join(root, 'package.json'), '{ "type": "module" }')
+  })
+  afterEach(() => rmSync(root, { recursive: true }))
+
+  function write(path: string, source: string): void {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), source)
+  }
+
+  function run(
+    words: readonly string[] = [],
+    settings: NodeJS.ProcessEnv = {},
+  ): { status: number | null; out: string } {
+    const { NODE_TEST_CONTEXT: _inherited, CI: _ci, CAIRN_LONG: _long, ...env } = process.env
+    const options = { cwd: root, env: { ...env, ...settings }, encoding: 'utf8' } as const
+    const { status, stdout } = spawnSync(process.execPath, [RUNNER, ...words], options)
+    return { status, out: stdout }
+  }
+
+  test('passes and ends with the totals when every test passes', () => {
+    write('packages/a/src/one.test.ts', `${TEST}test('one', (t) => t.diagnostic('42 states'))`)
+    write('packages/a/src/two.prop.ts', `${TEST}test('two', () => {})`)
+    const { status, out } = run()
+    assert.equal(status, 0, out)
+    assert.match(out, /# 42 states\nok {3}packages\/a\/src\/one\.test\.ts {2}1 tests/)
+    assert.match(out, /\n2 passed, 0 failed, 0 skipped\n$/)
+  })
+
+  test('fails and shows the error when a test fails', () => {
+    write('a/one.test.ts', `${TEST}test('adds', () => {\n  throw new Error('one is not two')\n})`)
+    const { status, out } = run()
+    assert.equal(status, 1)
+    assert.match(out, /Failed:\n {2}a\/one\.test\.ts:2 adds\n {4}Error: one is not two/)
+    assert.match(out, /\n0 passed, 1 failed, 0 skipped\n$/)
+  })
+
+  test('counts a failing subtest once', () => {
+    const inner = `await t.test('inner', () => {\n  throw new Error('no')\n})`
+    write('a/one.test.ts', `${TEST}test('outer', async (t) => {\n  ${inner}\n})`)
+    assert.match(run().out, /\n0 passed, 1 failed, 0 skipped\n$/)
+  })
+
+  test('fails when a file cannot be loaded', () => {
+    write('a/one.test.ts', `${TEST}test('one', () => {})`)
+    write('a/two.test.ts', `throw new Error('broken import')`)
+    const { status, out } = run()
+    assert.equal(status, 1)
+    assert.match(out, /broken import/)
+    assert.match(out, /\n1 passed, 1 failed, 0 skipped\n$/)
+  })
+
+  test('fails when no test ran', () => {
+    const { status, out } = run()
+    assert.equal(status, 1)
+    assert.match(out, /No test ran/)
+  })
+
+  test('fails when a file declares no tests', () => {
+    write('a/one.test.ts', `${TEST}test('one', () => {})`)
+    write('a/two.test.ts', 'export {}')
+    const { status, out } = run()
+    assert.equal(status, 1)
+    assert.match(out, /a\/two\.test\.ts\n {4}This file declares no tests\./)
+  })
+
+  test('runs only the paths it is given, and fails when they hold no test', () => {
+    write('a/one.test.ts', `${TEST}test('one', () => {})`)
+    write('ab/two.test.ts', `${TEST}test('two', () => {})`)
+    assert.match(run(['a']).out, /\n1 passed, 0 failed, 0 skipped\n$/)
+    assert.match(run(['./ab/two.test.ts']).out, /two\.test\.ts {2}1 tests.*\n[^]*\n1 passed/)
+    assert.equal(run(['b']).status, 1)
+  })
+
+  test('lists skips with their reasons', () => {
+    write(
+      'a/one.test.ts',
+      `${TEST}test('one', () => {})\ntest('two', (t) => t.skip('vectors absent'))\ntest.skip('three')`,
+    )
+    const { status, out } = run()
+    assert.equal(status, 0)
+    assert.match(
+      out,
+      /Skipped:\n {2}a\/one\.test\.ts:3 two \(vectors absent\)\n {2}a\/one\.test\.ts:4 three \(no reason given\)/,
+    )
+    assert.match(out, /\n1 passed, 0 failed, 2 skipped\n$/)
+  })
+
+  for (const reason of ['vectors absent', 'tool absent: java', 'published vectors are not here']) {
+    test(`in continuous integration a skip for "${reason}" is a failure`, () => {
+      write('a/one.test.ts', `${TEST}test('one', () => {})\ntest('two', (t) => t.skip('${reason}'))`)
+      const { status, out } = run([], { CI: 'true' })
+      assert.equal(status, 1)
+      assert.match(out, /\n1 passed, 1 failed, 0 skipped\n$/)
+    })
+  }
+
+  test('in continuous integration any other skip is only listed', () => {
+    write('a/one.test.ts', `${TEST}test('one', () => {})\ntest('two', (t) => t.skip('only on Windows'))`)
+    assert.equal(run([], { CI: 'true' }).status, 0)
+  })
+
+  test('gives tests a garbage collector to call', () => {
+    write('a/one.test.ts', `${TEST}test('collects', () => globalThis.gc())`)
+    assert.equal(run().status, 0)
+  })
+
+  test('with --long adds the long files, says so to the tests and records the run', () => {
+    write(
+      'a/one.test.ts',
+      `${TEST}test('one', () => {\n  if (process.env.CAIRN_LONG !== '1') throw new Error('short')\n})`,
+    )
+    write('a/two.long.ts', `${TEST}test('two', () => {})`)
+    assert.equal(run().status, 1)
+    assert.equal(run(['--long']).status, 0)
+    const record = readFileSync(join(root, 'docs/verification.md'), 'utf8')
+    assert.match(record, /\n\| \d{4}-\d\d-\d\d \| 2 \| 0 \| 0 \| 0\.\d \| all \| v\d+\.\d+\.\d+ \| [^|]+ \|\n$/)
+  })
+})

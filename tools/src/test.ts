@@ -1,0 +1,71 @@
+/**
+ * `npm test [-- path…]` runs the unit and property tests of every package, or of the paths given.
+ * `npm run verify:long [-- path…]` adds the long campaigns, gives every test its long setting
+ * (CAIRN_LONG=1) and leaves a dated line in docs/verification.md.
+ */
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+import { dirname, join, relative, sep } from 'node:path'
+import { run } from 'node:test'
+import type { TestEvent } from 'node:test/reporters'
+import { findFiles } from './repository.ts'
+import { TestTally, type Verdict } from './test-tally.ts'
+
+const PATTERNS: readonly string[] = ['**/*.test.ts', '**/*.prop.ts']
+const LONG_PATTERNS: readonly string[] = [...PATTERNS, '**/*.long.ts']
+
+/** A file that takes longer hangs: `npm test` as a whole stays under five minutes. */
+const FILE_TIMEOUT_MS = 240_000
+
+const LONG_RECORD = 'docs/verification.md'
+const LONG_RECORD_HEAD = `# Long verification runs
+
+One line for each \`npm run verify:long\`, newest last.
+
+| date | passed | failed | skipped | minutes | scope | node | machine |
+|---|--:|--:|--:|--:|---|---|---|
+`
+
+function selectFiles(root: string, patterns: readonly string[], filters: readonly string[]): string[] {
+  const wanted = filters.map((filter) => filter.replace(/^\.\//, '').replace(/\/$/, ''))
+  const isWanted = (file: string): boolean =>
+    wanted.length === 0 || wanted.some((path) => file === path || file.startsWith(`${path}/`))
+  return findFiles(patterns, root).filter(isWanted)
+}
+
+async function runFiles(root: string, files: readonly string[], isLong: boolean): Promise<Verdict> {
+  const tally = new TestTally(process.env['CI'] === 'true', (path) => relative(root, path).split(sep).join('/'))
+  const events: AsyncIterable<TestEvent> = run({
+    files: files.map((file) => join(root, file)),
+    concurrency: availableParallelism(),
+    execArgv: ['--expose-gc'],
+    ...(isLong ? {} : { timeout: FILE_TIMEOUT_MS }),
+  })
+  for await (const event of events) process.stdout.write(tally.take(event))
+  return tally.end()
+}
+
+function recordLongRun(root: string, filters: readonly string[], verdict: Verdict, elapsedMs: number): void {
+  const path = join(root, LONG_RECORD)
+  mkdirSync(dirname(path), { recursive: true })
+  if (!existsSync(path)) appendFileSync(path, LONG_RECORD_HEAD)
+  const { passed, failed, skipped } = verdict
+  const date = new Date().toISOString().slice(0, 10)
+  const minutes = (elapsedMs / 60_000).toFixed(1)
+  const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`
+  const cells = [date, passed, failed, skipped, minutes, filters.join(' ') || 'all', process.version, machine]
+  appendFileSync(path, `| ${cells.join(' | ')} |\n`)
+}
+
+const isLong = process.argv.includes('--long')
+const filters = process.argv.slice(2).filter((argument) => argument !== '--long')
+if (isLong) process.env['CAIRN_LONG'] = '1'
+const root = process.cwd()
+const files = selectFiles(root, isLong ? LONG_PATTERNS : PATTERNS, filters)
+const startedAt = performance.now()
+process.stdout.write(`node ${process.version}, ${files.length} test files\n`)
+const verdict = await runFiles(root, files, isLong)
+const elapsedMs = performance.now() - startedAt
+if (isLong) recordLongRun(root, filters, verdict, elapsedMs)
+process.stdout.write(`\nFinished in ${(elapsedMs / 1000).toFixed(1)} s.\n${verdict.text}`)
+process.exitCode = verdict.ok ? 0 : 1

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { tidyProblems } from './tidy.ts'
+
+describe('tidy', () => {
+  let root = ''
+  function write(path: string, text: string): void {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'cairn-tidy-'))
+    write('README.md', 'Run `npm ci && npm test`. See [the map](docs/map.md#top) and [npm](https://npmjs.com).\n')
+    write('docs/map.md', '# Map\n')
+    write('.ci/run', 'npm ci && npm test\n')
+    write('package-lock.json', '{"packages":{"node_modules/@cairn/kernel":{"resolved":"packages/kernel"}}}')
+    write('packages/kernel/package.json', '{ "exports": { ".": "./src/index.ts" } }\n')
+  })
+  afterEach(() => rmSync(root, { recursive: true }))
+
+  test('has nothing to say of a tidy tree', () => assert.deepEqual(tidyProblems(root), []))
+
+  const UNTIDY: readonly (readonly [string, string, string, RegExp])[] = [
+    ['a dead link', 'docs/a.md', 'See\n[that](./gone.md).\n', /^docs\/a\.md:2: the link to \.\/gone\.md leads nowhere/],
+    ['a path of one machine', 'docs/a.md', ['see /', 'home/anna/notes\n'].join(''), /^docs\/a\.md:1: names a place/],
+    ['a registry', 'docs/a.md', ['https://registry', '.npmjs.org/\n'].join(''), /^docs\/a\.md:1: names a place/],
+    ['white space at a line end', 'docs/a.md', 'one \n', /^docs\/a\.md:1: white space/],
+    ['a missing line end', 'docs/a.md', 'one', /^docs\/a\.md: the last line/],
+    ['a file named after nothing', 'packages/kernel/src/utils.ts', 'export {}\n', /utils\.ts: name the file after/],
+    [
+      'a registry in the lockfile',
+      'package-lock.json',
+      '{"packages":{"a":{"resolved":"https://r"}}}',
+      /a names the registry/,
+    ],
+    ['a second entry', 'packages/kernel/package.json', '{ "exports": { "./x": "./x.ts" } }\n', /the one public entry/],
+    ['a README without the test command', 'README.md', 'Run it.\n', /^README\.md: the test command is/],
+    ['a CI script that runs something else', '.ci/run', 'npm test\n', /^\.ci\/run: the test command is/],
+  ]
+  for (const [what, path, text, problem] of UNTIDY) {
+    test(`reports ${what}`, () => {
+      write(path, text)
+      const problems = tidyProblems(root)
+      assert.equal(problems.length, 1, problems.join('\n'))
+      assert.match(problems[0]!, problem)
+    })
+  }
+})

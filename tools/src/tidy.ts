@@ -1,0 +1,70 @@
+/** What no other tool looks at: links, names, stray machine paths, the shape of packages. */
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { findFiles, readManifests } from './repository.ts'
+
+/** The command README promises and continuous integration runs. */
+const TEST_COMMAND = 'npm ci && npm test'
+
+const TEXT: readonly string[] = ['**/*.{ts,json,md,yml,html,css,toml,sh}', '.ci/run', '.github/**/*.{md,yml}', '.npmrc']
+const VAGUE_NAMES: readonly string[] = ['utils', 'util', 'helpers', 'helper', 'misc', 'common', 'shared']
+/** A path or a host that exists on one machine only. */
+const LOCAL_PLACE = /(?<![\w.~-])\/(?:home|Users|root|work)\/\w+|registry\.npmjs\.org/
+const LINK = /\[[^\]]*\]\((?!\w+:|#)([^)#\s]+)[^)]*\)/g
+
+/** Everything untidy below `root`, a sentence each, with the file and, where there is one, the line. */
+export function tidyProblems(root: string): string[] {
+  const files = findFiles(TEXT, root).filter((file) => file !== 'package-lock.json')
+  return [
+    ...files.flatMap((file) => textProblems(root, file)),
+    ...lockfileProblems(root),
+    ...packageProblems(root),
+    ...commandProblems(root),
+  ]
+}
+
+function textProblems(root: string, file: string): string[] {
+  const problems: string[] = []
+  const text = readFileSync(join(root, file), 'utf8')
+  const name = basename(file).split('.')[0] ?? ''
+  if (VAGUE_NAMES.includes(name)) problems.push(`${file}: name the file after what it holds.`)
+  if (text !== '' && !text.endsWith('\n')) problems.push(`${file}: the last line has no line end.`)
+  for (const [index, line] of text.split('\n').entries()) {
+    const place = `${file}:${index + 1}`
+    if (LOCAL_PLACE.test(line)) problems.push(`${place}: names a place that exists on one machine only.`)
+    if (/[ \t]$/.test(line)) problems.push(`${place}: white space at the end of the line.`)
+    if (file.endsWith('.md')) problems.push(...linkProblems(root, file, place, line))
+  }
+  return problems
+}
+
+function linkProblems(root: string, file: string, place: string, line: string): string[] {
+  const targets = [...line.matchAll(LINK)].map((match) => match[1] ?? '')
+  const dead = targets.filter((target) => !existsSync(join(root, dirname(file), decodeURI(target))))
+  return dead.map((target) => `${place}: the link to ${target} leads nowhere.`)
+}
+
+function lockfileProblems(root: string): string[] {
+  const path = join(root, 'package-lock.json')
+  if (!existsSync(path)) return []
+  const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, { resolved?: string }> }
+  return Object.entries(packages)
+    .filter(([, { resolved }]) => resolved?.startsWith('http') === true)
+    .map(([name]) => `package-lock.json: ${name} names the registry it came from; .npmrc asks npm to leave that out.`)
+}
+
+function packageProblems(root: string): string[] {
+  return readManifests(root).flatMap(({ folder, exports }) => {
+    if (!folder.startsWith('packages/') && !folder.startsWith('services/')) return []
+    if (JSON.stringify(exports) === '{".":"./src/index.ts"}') return []
+    return [`${folder}/package.json: the one public entry is "exports": { ".": "./src/index.ts" }.`]
+  })
+}
+
+function commandProblems(root: string): string[] {
+  return ['README.md', '.ci/run'].flatMap((file) => {
+    const path = join(root, file)
+    if (existsSync(path) && readFileSync(path, 'utf8').includes(TEST_COMMAND)) return []
+    return [`${file}: the test command is \`${TEST_COMMAND}\`; it must stand there as it is run.`]
+  })
+}
