@@ -29,23 +29,15 @@ const TWO_POW_32 = 2 ** 32
 
 /**
  * The kernel, made at first use. Its memory is scratch that no call reads before writing, so nothing is carried from
- * one call to the next. Where WebAssembly is not to be had (a strict content security policy) the plain code serves.
+ * one call to the next.
  */
 const kernel = (() => {
-  let made: LaneKernel | 'unavailable' | undefined
-  return (): LaneKernel | 'unavailable' => {
-    made ??= instantiateOrNone()
+  let made: LaneKernel | undefined | 'not yet' = 'not yet'
+  return (): LaneKernel | undefined => {
+    if (made === 'not yet') made = instantiateLanes()
     return made
   }
 })()
-
-function instantiateOrNone(): LaneKernel | 'unavailable' {
-  try {
-    return instantiateLanes()
-  } catch {
-    return 'unavailable'
-  }
-}
 
 /**
  * The chaining value of `bytes` as the subtree whose first leaf is the `firstLeaf`-th KiB of an object. `firstLeaf` is
@@ -56,7 +48,7 @@ export function chainingValue(bytes: Uint8Array, firstLeaf: number): Uint8Array 
     throw new CairnError('Malformed', `A chunk has 1 to ${NODES * LEAF_BYTES} bytes; this one has ${bytes.length}.`)
   }
   const lanes = kernel()
-  if (lanes === 'unavailable') return compressSubtree(bytes, firstLeaf)
+  if (lanes === undefined) return compressSubtree(bytes, firstLeaf)
   compressWholeLeaves(lanes, bytes, firstLeaf)
   const whole = Math.floor(bytes.length / LEAF_BYTES)
   if (bytes.length % LEAF_BYTES !== 0) {
@@ -111,7 +103,7 @@ export function fold(chainingValues: Uint8Array): Uint8Array {
     throw new CairnError('Malformed', `Folding takes two or more chaining values of ${DIGEST_BYTES} bytes.`)
   }
   const lanes = kernel()
-  const reduceTo = lanes === 'unavailable' ? reducePlain : reduceInLanes(lanes)
+  const reduceTo = lanes === undefined ? reducePlain : reduceInLanes(lanes)
   let nodes = chainingValues
   while (nodes.length > NODES * DIGEST_BYTES) {
     const parents = new Uint8Array(Math.ceil(nodes.length / DIGEST_BYTES / NODES) * DIGEST_BYTES)

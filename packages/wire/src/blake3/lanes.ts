@@ -205,10 +205,13 @@ function emitModule(): Uint8Array<ArrayBuffer> {
 }
 
 /** What the kernel needs of the host; TypeScript's DOM library would say the same at length. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
-  readonly Instance: new (module: object) => { readonly exports: Readonly<Record<string, unknown>> }
-}
+declare const WebAssembly:
+  | undefined
+  | {
+      readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
+      readonly Instance: new (module: object) => { readonly exports: Readonly<Record<string, unknown>> }
+      readonly CompileError: new () => Error
+    }
 
 export interface LaneKernel {
   readonly memory: Uint8Array
@@ -216,11 +219,19 @@ export interface LaneKernel {
   readonly compress4: (input: number, leaf: 0 | 1, counterLow: number, counterHigh: number, output: number) => void
 }
 
-/** A fresh kernel with its own memory; throws where the host forbids or lacks WebAssembly SIMD. */
-export function instantiateLanes(): LaneKernel {
-  const { memory, compress4 } = new WebAssembly.Instance(new WebAssembly.Module(emitModule())).exports
-  if (!isMemory(memory) || !isCompress4(compress4)) throw new TypeError('the BLAKE3 kernel lacks an export')
-  return { memory: new Uint8Array(memory.buffer), compress4 }
+/**
+ * A fresh kernel with its own memory, or nothing where the host has no WebAssembly SIMD or a content security policy
+ * forbids compiling it.
+ */
+export function instantiateLanes(): LaneKernel | undefined {
+  if (typeof WebAssembly === 'undefined') return undefined
+  try {
+    const { memory, compress4 } = new WebAssembly.Instance(new WebAssembly.Module(emitModule())).exports
+    return isMemory(memory) && isCompress4(compress4) ? { memory: new Uint8Array(memory.buffer), compress4 } : undefined
+  } catch (error) {
+    if (error instanceof WebAssembly.CompileError) return undefined
+    throw error
+  }
 }
 
 const isMemory = (value: unknown): value is { readonly buffer: ArrayBuffer } =>

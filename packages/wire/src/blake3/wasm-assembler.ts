@@ -89,9 +89,11 @@ export interface ModuleSource {
   readonly memoryPages: number
 }
 
+const MAGIC_AND_VERSION = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]
+
 const vector = (items: readonly Code[]): number[] => [...unsigned(items.length), ...items.flat()]
 const section = (id: number, content: Code): number[] => [id, ...unsigned(content.length), ...content]
-const name = (text: string): number[] => vector([...text].map((character) => [character.charCodeAt(0)]))
+const name = (text: string): number[] => [...unsigned(text.length), ...new TextEncoder().encode(text)]
 
 /** The binary of a module that exports one function without result and its memory, as `memory`. */
 export function assemble(source: ModuleSource): Uint8Array<ArrayBuffer> {
@@ -99,11 +101,17 @@ export function assemble(source: ModuleSource): Uint8Array<ArrayBuffer> {
   const locals = vector(source.locals.map(({ type, count }) => [...unsigned(count), VALUE_TYPE[type]]))
   const code = [...locals, ...source.body, 0x0b]
   return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+    ...MAGIC_AND_VERSION,
     ...section(1, vector([[0x60, ...vector(parameters), 0x00]])),
     ...section(3, vector([[0x00]])),
     ...section(5, vector([[0x01, ...unsigned(source.memoryPages), ...unsigned(source.memoryPages)]])),
-    ...section(7, vector([[...name('memory'), 0x02, 0x00], [...name(source.exportName), 0x00, 0x00]])),
+    ...section(
+      7,
+      vector([
+        [...name('memory'), 0x02, 0x00],
+        [...name(source.exportName), 0x00, 0x00],
+      ]),
+    ),
     ...section(10, vector([[...unsigned(code.length), ...code]])),
   ])
 }
