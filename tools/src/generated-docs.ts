@@ -1,5 +1,6 @@
 /** Every document rendered from the code. Add a row, then `npm run docs`. */
-import { KERNEL_METRICS, renderErrors, renderMetrics } from '@cairn/kernel'
+import { KERNEL_METRICS, renderErrors, renderMetrics, renderTopology, type Topology } from '@cairn/kernel'
+import { NODE_TOPOLOGY } from '@cairn/node'
 import { renderDependencies } from './dependencies.ts'
 import type { GeneratedDoc } from './golden.ts'
 
@@ -23,8 +24,15 @@ function kernelMetricsPage(): string {
   )
 }
 
+/** The part of a concurrency document that its service's `topology.ts` says. */
+function topologyPage(topology: Topology): string {
+  const intro = `Generated from the declaration in \`topology.ts\`; the code opens its channels from the same one.`
+  return page(`Topology of ${topology.service}`, intro, renderTopology(topology))
+}
+
 export const GENERATED_DOCS: readonly GeneratedDoc[] = [
   { output: 'docs/dependencies.md', render: renderDependencies },
   { output: 'docs/ERRORS.md', render: errorsPage },
   { output: 'docs/generated/kernel-metrics.md', render: kernelMetricsPage },
+  { output: 'docs/generated/topology-node.md', render: () => topologyPage(NODE_TOPOLOGY) },
 ]

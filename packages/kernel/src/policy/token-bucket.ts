@@ -18,8 +18,7 @@ export class TokenBucket {
 
   /** Takes now or not at all; never past somebody who waits. */
   tryTake(amount = 1): boolean {
-    using turn = this.#turn.tryAcquire()
-    return turn !== undefined && core.tryTake(this.#core, amount, this.#clock.now())
+    return this.#turn.available > 0 && core.tryTake(this.#core, amount, this.#clock.now())
   }
 
   /** Takes as soon as the budget allows; a canceled wait takes nothing and holds nobody up. */

@@ -1,0 +1,6 @@
+export { nodeSection } from './config.ts'
+export { readStartFlags, START_HELP } from './flags.ts'
+export { configSchemas } from './open.ts'
+export { SERVICES } from './services.ts'
+export { NODE_TOPOLOGY } from './topology.ts'
+export { VERSION } from './version.ts'

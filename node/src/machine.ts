@@ -1,0 +1,76 @@
+/** The machine as the node and its services share it: one pool of threads, one way out, one log. */
+import { KERNEL_METRICS, type MetricTable, type Runtime, SystemClock, systemRuntime } from '@cairn/kernel'
+import {
+  createPlatform,
+  INGRESS_METRICS,
+  type LogLevel,
+  LogOutput,
+  nodeLookup,
+  openWorkers,
+  type Platform,
+  PROCESS_METRICS,
+  ProcessMetrics,
+  PrometheusMetrics,
+  reloadMetrics,
+  type SharedMachine,
+  standardError,
+  UndiciTransport,
+} from '@cairn/platform'
+
+export interface MachineOptions {
+  readonly level: LogLevel
+  readonly format: 'json' | 'text'
+  /** Set for amnesia: each service's files live in this much memory. */
+  readonly memoryBytes: number | undefined
+}
+
+/** A platform for one service, and what its `/metrics` says. */
+export interface ServiceMachine {
+  readonly platform: Platform
+  readonly metricsText: () => Promise<string>
+}
+
+export class Machine implements AsyncDisposable {
+  readonly log: LogOutput
+  /** The node's own. */
+  readonly node: ServiceMachine
+  readonly #shared: SharedMachine
+  readonly #processMetrics: ProcessMetrics
+
+  constructor({ level, format, memoryBytes }: MachineOptions) {
+    this.log = new LogOutput({ destination: standardError(), format, level, clock: new SystemClock() })
+    const { runtime, metrics } = this.#runtime('node', PROCESS_METRICS)
+    const transport = new UndiciTransport(runtime)
+    this.#shared = { workers: openWorkers(runtime), transport, lookup: nodeLookup, memoryBytes }
+    this.#processMetrics = new ProcessMetrics(runtime, metrics)
+    this.node = this.#machine(runtime, metrics)
+  }
+
+  /** A platform with its own log, metrics, files and timers; threads and connections are shared. */
+  service(name: string, metrics: MetricTable): ServiceMachine {
+    const own = this.#runtime(name, metrics)
+    return this.#machine(own.runtime, own.metrics)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#processMetrics.close()
+    await this.#shared.workers.close()
+    await this.#shared.transport.close()
+    this.log.close()
+  }
+
+  #runtime(name: string, table: MetricTable): { runtime: Runtime; metrics: PrometheusMetrics } {
+    const all = { ...KERNEL_METRICS, ...INGRESS_METRICS, ...reloadMetrics(name), ...table }
+    const metrics = new PrometheusMetrics(name, all)
+    const runtime = systemRuntime(this.log.service(name), metrics)
+    metrics.readQueues(runtime.topology)
+    return { runtime, metrics }
+  }
+
+  #machine(runtime: Runtime, metrics: PrometheusMetrics): ServiceMachine {
+    return {
+      platform: createPlatform(runtime, this.#shared),
+      metricsText: async () => await metrics.exposition(),
+    }
+  }
+}

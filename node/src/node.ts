@@ -1,0 +1,204 @@
+/**
+ * One process with all its services.
+ *
+ *     configuration ─▶ log ─▶ data directory ─▶ keys ─▶ services ─▶ the node's own port ─▶ probe ─▶ ready
+ *
+ *     stop: every service drains at once; the node's own port goes last, then files, threads, log
+ */
+import { openQueue, type Queue, type StopReport, Watch } from '@cairn/kernel'
+import {
+  type ConfigRow,
+  type ConfigSchemas,
+  type ConfigStore,
+  capabilityAuthorizer,
+  type DataDirectory,
+  type ReloadOutcome,
+  type ReloadSource,
+  type RunningService,
+  readSmallFile,
+  runService,
+  type ServiceConfig,
+} from '@cairn/platform'
+import type { Machine } from './machine.ts'
+import { probe } from './probe.ts'
+import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
+import type { ServiceModule, StartedService } from './service-module.ts'
+import type { TokenKeys } from './token-keys.ts'
+import { NODE_TOPOLOGY } from './topology.ts'
+import { VERSION } from './version.ts'
+
+/** What `open.ts` has made ready. */
+export interface NodeParts {
+  readonly machine: Machine
+  readonly store: ConfigStore<ConfigSchemas>
+  readonly data: DataDirectory
+  readonly keys: TokenKeys
+  readonly amnesia: boolean
+}
+
+interface Started extends StartedService<ServiceConfig> {
+  readonly name: string
+}
+
+export class CairnNode implements NodeControl {
+  readonly keys: TokenKeys
+  readonly #parts: NodeParts
+  readonly #services: Started[] = []
+  readonly #stopOrder = new Watch<'none' | 'drain' | 'abort'>('none')
+  readonly #reloads: Queue<ReloadSource>
+  #own: RunningService<ServiceConfig> | undefined
+  #fatal = false
+
+  constructor(parts: NodeParts) {
+    this.#parts = parts
+    this.keys = parts.keys
+    this.#reloads = openQueue(parts.machine.node.platform, NODE_TOPOLOGY, 'reloads')
+  }
+
+  /** Starts every service, then the node's own port, and asks each of them; whatever fails, nothing stays behind. */
+  async start(modules: readonly ServiceModule[]): Promise<void> {
+    try {
+      for (const module of modules) this.#services.push(await this.#startService(module))
+      this.#own = await this.#startOwn()
+      for (const { name, url } of this.#entryPoints()) await probe(this.#parts.machine.node.platform, name, url)
+    } catch (error) {
+      await this.stop()
+      throw error
+    }
+  }
+
+  /** Resolves when somebody has asked the node to stop. */
+  async stopRequested(): Promise<void> {
+    await this.#stopOrder.until((order) => order !== 'none')
+  }
+
+  /** Asked once it drains; asked again it aborts. */
+  requestStop(): void {
+    if (this.#stopOrder.value === 'none') {
+      this.#stopOrder.set('drain')
+      return
+    }
+    this.#stopOrder.set('abort')
+    for (const { running } of this.#services) running.abort()
+    this.#own?.abort()
+  }
+
+  requestReload(source: ReloadSource): void {
+    this.#reloads.trySend(source)
+  }
+
+  /** True once a task of any service has failed too often. */
+  get hasFailed(): boolean {
+    return this.#fatal
+  }
+
+  /** Drains every service at once and closes everything; says what had to be aborted. */
+  async stop(): Promise<StopReport> {
+    const reports = await Promise.all(this.#services.map(async ({ running }) => await running.stop()))
+    if (this.#own !== undefined) reports.push(await this.#own.stop())
+    this.#reloads.abort()
+    await this.#parts.data.close()
+    return {
+      aborted: reports.flatMap(({ aborted }) => aborted),
+      abandoned: reports.flatMap(({ abandoned }) => abandoned),
+    }
+  }
+
+  async status(): Promise<NodeStatus> {
+    const { machine, data, amnesia } = this.#parts
+    const { clock, process } = machine.node.platform
+    const services = await Promise.all(
+      this.#services.map(async (service) => {
+        const { name, running } = service
+        const { ready, conditions } = running.health.readiness.value
+        const missing = Object.keys(conditions).filter((condition) => conditions[condition]?.ready !== true)
+        return { name, urls: running.urls, ready, missing, summary: await service.summary() }
+      }),
+    )
+    const ready = services.every((service) => service.ready)
+    const common = { version: VERSION, pid: process.pid, uptime_ms: Math.round(clock.now()), ready, services }
+    return { ...common, urls: this.#own?.urls ?? [], data: data.path, kept: !amnesia }
+  }
+
+  async reload(): Promise<ReloadOutcome> {
+    return await this.#parts.store.reload('admin')
+  }
+
+  config(): ConfigRow[] {
+    return this.#parts.store.print()
+  }
+
+  async rotateKeys(): Promise<string> {
+    const kid = await this.keys.rotate()
+    await this.#parts.data.writeAdminToken(this.keys.adminBundle())
+    return kid
+  }
+
+  /** Writes `admin.token` unless one is there; returns it. */
+  async adminToken(): Promise<string> {
+    const { machine, data } = this.#parts
+    const there = await readSmallFile(machine.node.platform.disk, `${data.path}/admin.token`)
+    if (there !== undefined) return Buffer.from(there).toString('utf8').trim()
+    const bundle = this.keys.adminBundle()
+    await data.writeAdminToken(bundle)
+    return bundle
+  }
+
+  async #startService(module: ServiceModule): Promise<Started> {
+    const { machine, store, data } = this.#parts
+    const { platform, metricsText } = machine.service(module.name, module.metrics)
+    const started = await module.start({
+      platform,
+      config: store.config(module.name) as never,
+      authorizer: capabilityAuthorizer(platform.clock, () => this.keys.verifier(module.name)),
+      directory: `${data.path}/${module.name}`,
+      version: { service: module.name, version: VERSION },
+      metricsText,
+      onFatal: () => {
+        this.#fatal = true
+      },
+    })
+    this.#follow(module.name, started.running, platform)
+    return { name: module.name, ...started }
+  }
+
+  /** The port of the node itself, and the socket in the data directory that the command line uses. */
+  async #startOwn(): Promise<RunningService<ServiceConfig>> {
+    const { machine, store } = this.#parts
+    const { platform, metricsText } = machine.node
+    const running = await runService({
+      runtime: platform,
+      config: store.config('node') as never,
+      authorizer: capabilityAuthorizer(platform.clock, () => this.keys.verifier('node')),
+      conditions: [],
+      version: { service: 'node', version: VERSION },
+      metricsText,
+      build: async ({ supervisor }) => {
+        supervisor.start('reloader', async ({ draining }) => {
+          for (;;) {
+            const next = await this.#reloads.recv({ signal: draining })
+            if (next.tag === 'closed') return
+            await this.#parts.store.reload(next.item)
+          }
+        })
+        return await Promise.resolve({ routes: nodeRoutes(this, () => platform.clock.wall()) })
+      },
+      onFatal: () => {
+        this.#fatal = true
+        this.requestStop()
+      },
+    })
+    this.#follow('node', running, platform)
+    return running
+  }
+
+  #follow(name: string, running: RunningService<ServiceConfig>, { log, metrics }: Machine['node']['platform']): void {
+    const rebind = async (next: unknown) => await running.rebind(next as ServiceConfig)
+    this.#parts.store.follow(name, { log, metrics, rebind })
+  }
+
+  #entryPoints(): { name: string; url: string }[] {
+    const all = [...this.#services, { name: 'node', running: this.#own }]
+    return all.flatMap(({ name, running }) => (running?.urls ?? []).map((url) => ({ name, url })))
+  }
+}

@@ -1,0 +1,62 @@
+/** From flags to a node that can start: configuration, log, data directory, keys. */
+import { CairnError, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { type ConfigSchemas, ConfigStore, openDataDirectory, RealDisk, renderProblems } from '@cairn/platform'
+import { type NodeConfig, nodeSection } from './config.ts'
+import type { StartFlags } from './flags.ts'
+import { Machine } from './machine.ts'
+import { CairnNode } from './node.ts'
+import type { ServiceModule } from './service-module.ts'
+import { firstKeyring, TokenKeys } from './token-keys.ts'
+
+/** Keys of every service, started or not: a configuration file is right or wrong whatever runs. */
+export function configSchemas(services: readonly ServiceModule[]): ConfigSchemas {
+  return { node: nodeSection, ...Object.fromEntries(services.map(({ name, schema }) => [name, schema])) }
+}
+
+export interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly services: readonly ServiceModule[]
+  /** Somebody reads the output as it comes: text instead of JSON lines. */
+  readonly isTerminal: boolean
+}
+
+export interface OpenedNode {
+  readonly node: CairnNode
+  readonly machine: Machine
+}
+
+export async function openNode(flags: StartFlags, surroundings: Surroundings): Promise<OpenedNode> {
+  const { environment, services, isTerminal } = surroundings
+  const store = await openStore(flags, environment, services)
+  const config = store.config('node').current as NodeConfig
+  const format = config.log.format === 'auto' ? (isTerminal ? 'text' : 'json') : config.log.format
+  const memoryBytes = flags.amnesia ? config.amnesia_bytes : undefined
+  const machine = new Machine({ level: config.log.level, format, memoryBytes })
+  try {
+    const { platform } = machine.node
+    const secrets = {
+      'token-root': () => firstKeyring(platform, environment['CAIRN_ROOT_KEY']),
+      'node-identity': () => platform.random.bytes(32),
+    }
+    const data = await openDataDirectory(platform, { path: flags.dataPath, secrets })
+    const keys = await TokenKeys.open(platform, data)
+    return { machine, node: new CairnNode({ machine, store, data, keys, amnesia: flags.amnesia }) }
+  } catch (error) {
+    await machine[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+async function openStore(
+  { configFile, keys }: StartFlags,
+  environment: Surroundings['environment'],
+  services: readonly ServiceModule[],
+): Promise<ConfigStore<ConfigSchemas>> {
+  // Read from the machine's disk even in amnesia, which only forbids writing. Nothing is logged before there is a log.
+  const disk = new RealDisk(systemRuntime(new MemoryLog(), new MemoryMetrics()))
+  const opened = await ConfigStore.open(configSchemas(services), { file: configFile, environment, flags: keys, disk })
+  if (opened.tag === 'opened') return opened.store
+  throw new CairnError('Malformed', `The configuration is not valid:\n${renderProblems(opened.problems)}`, {
+    code: 'config',
+  })
+}

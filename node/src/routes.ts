@@ -1,0 +1,146 @@
+/** What an administrator asks of a running node; the command line is the usual caller. */
+import { defineRoutes, json, type ReloadOutcome, type RouteTable, renderProblems, route } from '@cairn/platform'
+import { AUDIENCES, type Caveat, isScope, type Scope } from '@cairn/wire'
+import { z } from 'zod'
+import type { TokenKeys } from './token-keys.ts'
+
+export interface NodeStatus {
+  readonly version: string
+  readonly pid: number
+  readonly uptime_ms: number
+  readonly urls: readonly string[]
+  readonly data: string
+  readonly kept: boolean
+  readonly ready: boolean
+  readonly services: readonly {
+    readonly name: string
+    readonly urls: readonly string[]
+    readonly ready: boolean
+    readonly missing: readonly string[]
+    readonly summary: string
+  }[]
+}
+
+/** What the routes need of the node. */
+export interface NodeControl {
+  status(): Promise<NodeStatus>
+  /** Begins to stop; the answer still goes out. */
+  requestStop(): void
+  reload(): Promise<ReloadOutcome>
+  config(): readonly { key: string; value: unknown; origin: string; reload: string }[]
+  readonly keys: TokenKeys
+  rotateKeys(): Promise<string>
+}
+
+const admin = { lane: 'inline', scope: 'node:admin' } as const
+const scope = z.custom<Scope>(isScope, 'must be a scope from the table, such as storage:write')
+
+const mintBody = z.strictObject({
+  aud: z.enum(AUDIENCES),
+  scopes: z.array(scope).min(1),
+  /** Seconds from now. */
+  ttl_s: z.int().min(1).optional(),
+  path_prefix: z.string().optional(),
+  methods: z.array(z.string()).min(1).optional(),
+  max_bytes: z.int().min(0).optional(),
+})
+
+export function nodeRoutes(control: NodeControl, wallNow: () => number): RouteTable {
+  return defineRoutes([
+    route({
+      ...admin,
+      method: 'GET',
+      path: '/admin/status',
+      summary: 'Every service: where it listens, whether it is ready, and what it waits for if not.',
+      responses: { 200: { description: 'The node now.', schema: z.looseObject({ ready: z.boolean() }) } },
+      handler: async () => json(200, await control.status()),
+    }),
+    route({
+      ...admin,
+      method: 'POST',
+      path: '/admin/stop',
+      summary: 'Drains and ends the node.',
+      responses: { 202: { description: 'It has begun.', schema: z.strictObject({ stopping: z.literal(true) }) } },
+      handler: () => {
+        control.requestStop()
+        return json(202, { stopping: true })
+      },
+    }),
+    route({
+      ...admin,
+      method: 'GET',
+      path: '/admin/config',
+      summary: 'Every key with the value in force and where it came from; secrets are not shown.',
+      responses: { 200: { description: 'The keys.', schema: z.array(z.looseObject({ key: z.string() })) } },
+      handler: () => json(200, control.config()),
+    }),
+    route({
+      ...admin,
+      method: 'POST',
+      path: '/admin/config/reload',
+      summary: 'Reads the configuration again and takes it over whole, or says why not and keeps the old one.',
+      responses: {
+        200: { description: 'What changed, and what waits for a restart.', schema: z.looseObject({}) },
+        409: { description: 'Refused; the old configuration stays in force.', schema: z.looseObject({}) },
+      },
+      handler: async () => {
+        const outcome = await control.reload()
+        if (outcome.tag === 'reloaded') return json(200, outcome)
+        return json(409, { ...outcome, text: renderProblems(outcome.problems) })
+      },
+    }),
+    ...tokenRoutes(control, wallNow),
+  ])
+}
+
+function tokenRoutes(control: NodeControl, wallNow: () => number): RouteTable {
+  const { keys } = control
+  return [
+    route({
+      ...admin,
+      method: 'POST',
+      path: '/admin/tokens',
+      summary: 'Mints a capability token for one service.',
+      body: mintBody,
+      responses: { 201: { description: 'The token.', schema: z.strictObject({ token: z.string() }) } },
+      handler: ({ body }) => json(201, { token: keys.mint(body.aud, body.scopes, caveatsOf(body, wallNow())) }),
+    }),
+    route({
+      ...admin,
+      method: 'GET',
+      path: '/admin/keys',
+      summary: 'The root keys by kid and state, without the secrets.',
+      responses: { 200: { description: 'The keyring.', schema: z.array(z.looseObject({ kid: z.string() })) } },
+      handler: () => json(200, keys.describe()),
+    }),
+    route({
+      ...admin,
+      method: 'POST',
+      path: '/admin/keys/rotate',
+      summary: 'Makes a new root key and a new admin token; the former root verifies for a day more.',
+      responses: { 200: { description: 'The new kid.', schema: z.strictObject({ kid: z.string() }) } },
+      handler: async () => json(200, { kid: await control.rotateKeys() }),
+    }),
+    route({
+      ...admin,
+      method: 'POST',
+      path: '/admin/tokens/:tid/revoke',
+      summary: 'Refuses a token from now on.',
+      params: z.strictObject({ tid: z.string().regex(/^[0-9a-f]{32}$/, 'must be the 32 hex digits of a token id') }),
+      responses: { 200: { description: 'Refused from now on.', schema: z.strictObject({ revoked: z.string() }) } },
+      handler: async ({ params: { tid } }) => {
+        await keys.revoke(tid)
+        return json(200, { revoked: tid })
+      },
+    }),
+  ]
+}
+
+function caveatsOf(body: z.output<typeof mintBody>, nowMs: number): Caveat[] {
+  const caveats: Caveat[] = []
+  if (body.ttl_s !== undefined) caveats.push({ kind: 'exp', at: Math.floor(nowMs / 1000) + body.ttl_s })
+  if (body.path_prefix !== undefined) caveats.push({ kind: 'path_prefix', prefix: body.path_prefix })
+  if (body.methods !== undefined) caveats.push({ kind: 'method', methods: body.methods })
+  if (body.max_bytes !== undefined) caveats.push({ kind: 'bytes_le', bytes: body.max_bytes })
+  return caveats
+}

@@ -1,0 +1,33 @@
+/** What a service is to the node that runs it. */
+import type { Config, MetricTable } from '@cairn/kernel'
+import type { Authorizer, Platform, RunningService, ServiceConfig } from '@cairn/platform'
+import type { Audience } from '@cairn/wire'
+import type { z } from 'zod'
+
+export interface ServiceHost<C> {
+  /** The machine, with this service's own log, metrics and topology. */
+  readonly platform: Platform
+  readonly config: Config<C>
+  readonly authorizer: Authorizer
+  /** The service's own directory in the data directory; it may not exist yet. */
+  readonly directory: string
+  readonly version: Readonly<Record<string, unknown>>
+  readonly metricsText: () => Promise<string>
+  readonly onFatal: (task: string, error: unknown) => void
+}
+
+export interface StartedService<C extends ServiceConfig> {
+  readonly running: RunningService<C>
+  /** One line for the banner: where its data is, how much there is, what it promises. */
+  summary(): Promise<string>
+}
+
+export interface ServiceModule<C extends ServiceConfig = ServiceConfig> {
+  readonly name: Audience
+  /** Its port is the node's port base plus this. */
+  readonly portOffset: number
+  readonly schema: z.ZodType<C>
+  /** What it counts beside the kernel, the ingress and its reloads. */
+  readonly metrics: MetricTable
+  start(host: ServiceHost<C>): Promise<StartedService<C>>
+}

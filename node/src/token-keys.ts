@@ -1,0 +1,108 @@
+/**
+ * The keys behind every capability of this node: the roots, and the tokens taken back.
+ *
+ *     roots ─ derive ─▶ one ring for each service      (a service never sees the roots)
+ *     revoked tids ───▶ looked up at each request      (live: no restart, no reload)
+ */
+import { type Random, Semaphore } from '@cairn/kernel'
+import { type DataDirectory, makeRootKey, type Platform } from '@cairn/platform'
+import {
+  AUDIENCES,
+  type Audience,
+  type Caveat,
+  canonicalJson,
+  createKeyring,
+  decodeKeyring,
+  deriveKeyring,
+  encodeKeyring,
+  joinTokens,
+  type Keyring,
+  mintAdminToken,
+  mintToken,
+  parseJson,
+  rotateKeyring,
+  type Scope,
+  type Verifier,
+} from '@cairn/wire'
+
+/** How long tokens of the former root are good after a rotation. */
+const ROTATION_OVERLAP_MS = 24 * 60 * 60 * 1000
+
+/** The first start's secret: one active root, given from outside or new. */
+export function firstKeyring(platform: Pick<Platform, 'random' | 'crypto'>, given: string | undefined): Uint8Array {
+  const { kid, key } = makeRootKey(platform, given)
+  return encodeKeyring(createKeyring(kid, key))
+}
+
+export class TokenKeys {
+  readonly #platform: Platform
+  readonly #data: DataDirectory
+  #roots: Keyring
+  #rings: ReadonlyMap<Audience, Keyring>
+  #revoked: ReadonlySet<string>
+  /** One change at a time: each is durable before the next is computed from it. */
+  readonly #turn = new Semaphore(1)
+
+  private constructor(platform: Platform, data: DataDirectory, roots: Keyring, revoked: ReadonlySet<string>) {
+    this.#platform = platform
+    this.#data = data
+    this.#roots = roots
+    this.#rings = ringsOf(roots)
+    this.#revoked = revoked
+  }
+
+  static async open(platform: Platform, data: DataDirectory): Promise<TokenKeys> {
+    const roots = decodeKeyring(data.secret('token-root'))
+    const revoked = parseJson(await data.ownSecret('revoked-tokens', () => canonicalJson([])))
+    return new TokenKeys(platform, data, roots, new Set(Array.isArray(revoked) ? revoked.map(String) : []))
+  }
+
+  /** What a service needs to judge a bearer, as of now. */
+  verifier(audience: Audience): Verifier {
+    const keyring = this.#rings.get(audience) ?? deriveKeyring(this.#roots, audience)
+    return { keyring, isRevoked: (tid) => this.#revoked.has(tid) }
+  }
+
+  mint(aud: Audience, scopes: readonly Scope[], caveats: readonly Caveat[]): string {
+    return mintToken(this.#roots, { tid: newTid(this.#platform.random), aud, scopes, caveats })
+  }
+
+  /** A bundle that may do everything at every service. */
+  adminBundle(): string {
+    const mintOne = (aud: Audience): string => mintAdminToken(this.#roots, { tid: newTid(this.#platform.random), aud })
+    return joinTokens(AUDIENCES.map(mintOne))
+  }
+
+  /** A new active root; the former one still verifies for a day. Returns the new kid. */
+  async rotate(): Promise<string> {
+    using _turn = await this.#turn.acquire()
+    const { kid, key } = makeRootKey(this.#platform)
+    const times = { nowMs: this.#platform.clock.wall(), overlapMs: ROTATION_OVERLAP_MS }
+    const next = rotateKeyring(this.#roots, { kid, secret: key }, times)
+    await this.#data.replaceSecret('token-root', encodeKeyring(next))
+    this.#roots = next
+    this.#rings = ringsOf(next)
+    return kid
+  }
+
+  /** The token is refused from now on, everywhere on this node. */
+  async revoke(tid: string): Promise<void> {
+    using _turn = await this.#turn.acquire()
+    const next = new Set([...this.#revoked, tid])
+    await this.#data.replaceSecret('revoked-tokens', canonicalJson([...next].sort()))
+    this.#revoked = next
+  }
+
+  /** Kids and their states, without the secrets. */
+  describe(): { kid: string; state: string; not_after: number | null }[] {
+    return this.#roots.keys.map(({ kid, state, notAfter }) => ({ kid, state, not_after: notAfter ?? null }))
+  }
+}
+
+function ringsOf(roots: Keyring): ReadonlyMap<Audience, Keyring> {
+  return new Map(AUDIENCES.map((audience) => [audience, deriveKeyring(roots, audience)]))
+}
+
+function newTid(random: Random): Uint8Array {
+  return random.bytes(16)
+}

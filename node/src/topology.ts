@@ -1,0 +1,55 @@
+import { defineTopology } from '@cairn/kernel'
+
+/** The node itself: what runs beside the services, in the one process they share. */
+export const NODE_TOPOLOGY = defineTopology({
+  service: 'node',
+  tasks: {
+    signals: {
+      count: 1,
+      criticality: 'critical',
+      does: 'Hears the system: stop, stop now, read the configuration again.',
+    },
+    listener: { count: 1, criticality: 'critical', does: 'Answers the admin socket and the port of the node.' },
+    reloader: {
+      count: 1,
+      criticality: 'important',
+      does: 'Reads the configuration again and swaps it whole, or keeps the old one.',
+    },
+    'config-reloader': {
+      count: 1,
+      criticality: 'important',
+      does: 'Lets the live keys of a new configuration take effect.',
+    },
+  },
+  queues: {
+    reloads: {
+      capacity: 16,
+      overflow: 'drop-oldest',
+      from: ['signals'],
+      to: ['reloader'],
+      whenFull: 'the oldest goes: one reload after the last request is all that anybody wants',
+      does: 'Requests to read the configuration again.',
+    },
+  },
+  broadcasts: {},
+  watches: {
+    stop: {
+      from: ['signals', 'listener'],
+      to: ['signals'],
+      does: 'Whether the node was told to stop, and how firmly.',
+    },
+    config: { from: ['reloader'], to: ['config-reloader', 'listener'], does: 'The configuration in force.' },
+    shutdown: {
+      from: ['signals'],
+      to: ['listener', 'reloader', 'config-reloader'],
+      does: 'The phase of the shutdown, level-triggered.',
+    },
+  },
+  owners: {
+    keyring: { order: 1, writer: 'listener', does: 'The roots of capability tokens, and the tokens taken back.' },
+  },
+  timeouts: {
+    drain_deadline: { ms: 3000, key: 'node.drain_deadline', does: 'How long accepted work may take to finish.' },
+    probe: { ms: 2000, does: 'How long a service may take to answer its first probe.' },
+  },
+})
