@@ -22,7 +22,7 @@ function drainDeadline(cores: KernelCores, name: string, { jobs, workers }: { jo
       while (!aborting.aborted) {
         let next = queueCore.tryReceive(queue)
         if (next === undefined) {
-          const waited = yield* waitIn(queue.receivers, { label: 'takes what it waited for', signal: aborting })
+          const waited = yield* waitIn(queue.receivers.any, { label: 'takes what it waited for', signal: aborting })
           if (waited.tag === 'canceled') break
           next = waited.outcome
         }
@@ -92,7 +92,11 @@ function drainDeadline(cores: KernelCores, name: string, { jobs, workers }: { jo
         'job-without-end': Object.values(ends).some((end) => end.length === 0),
         'service-not-stopped': shutdown.phase !== 'stopped',
       }),
-      leaks: () => ({ waiters: queue.receivers.size, listeners: aborting.listeners.size, tasks: shutdown.tasks.size }),
+      leaks: () => ({
+        waiters: queueCore.waiting(queue),
+        listeners: aborting.listeners.size,
+        tasks: shutdown.tasks.size,
+      }),
       eventually: () => ({ 'the service stops': shutdown.phase === 'stopped' }),
     }
   }

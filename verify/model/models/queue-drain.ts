@@ -7,7 +7,7 @@
  * Whoever was told `sent` gets exactly one end: done, or dropped to make room. Workers go on until the
  * queue is closed and empty; then the service has stopped.
  */
-import type { Lane, QueueShape } from '../../../packages/kernel/src/channel/queue-core.ts'
+import type { Lane, QueueShape, Take } from '../../../packages/kernel/src/channel/queue-core.ts'
 import { type Model, step, type Task } from '../model.ts'
 import type { Suite } from '../suite.ts'
 import type { KernelCores } from './cores.ts'
@@ -18,6 +18,8 @@ interface Scene {
   /** Jobs of each producer in order; those in capitals are urgent. */
   readonly producers: Readonly<Record<string, readonly string[]>>
   readonly workers: number
+  /** What each worker takes from; both lanes when absent. */
+  readonly takes?: readonly Take[]
 }
 
 function queueDrain(cores: KernelCores, name: string, scene: Scene): Model {
@@ -27,6 +29,7 @@ function queueDrain(cores: KernelCores, name: string, scene: Scene): Model {
     const shutdown = shutdownCore.createShutdown()
     /** Accepted jobs, and how each one ended. */
     const ends: Record<string, string[]> = {}
+    const wrongLane: string[] = []
     const end = (job: string, how: string): void => {
       ends[job]?.push(how)
     }
@@ -40,15 +43,16 @@ function queueDrain(cores: KernelCores, name: string, scene: Scene): Model {
       }
     }
 
-    function* worker(self: string): Task {
+    function* worker(self: string, take: Take): Task {
       for (;;) {
-        let next = queueCore.tryReceive(queue)
+        let next = queueCore.tryReceive(queue, take)
         if (next === undefined) {
-          const waited = yield* waitIn(queue.receivers, { label: 'takes what it waited for' })
+          const waited = yield* waitIn(queue.receivers[take], { label: 'takes what it waited for' })
           if (waited.tag === 'canceled') throw new Error('Nobody cancels a worker here.')
           next = waited.outcome
         }
         if (next.tag === 'closed') break
+        if (take !== 'any' && isUrgent(next.item) !== (take === 'urgent')) wrongLane.push(next.item)
         yield step(`finishes ${next.item}`, next.item)
         end(next.item, 'done')
       }
@@ -60,7 +64,8 @@ function queueDrain(cores: KernelCores, name: string, scene: Scene): Model {
     for (let count = 1; count <= scene.workers; count += 1) {
       const self = `worker-${count}`
       shutdownCore.taskStarted(shutdown, self)
-      tasks[self] = () => worker(self)
+      const take = scene.takes?.[count - 1] ?? 'any'
+      tasks[self] = () => worker(self, take)
     }
     tasks['supervisor'] = function* () {
       yield step('begins to drain')
@@ -70,20 +75,21 @@ function queueDrain(cores: KernelCores, name: string, scene: Scene): Model {
     }
 
     return {
-      state: { queue, shutdown, ends },
+      state: { queue, shutdown, ends, wrongLane },
       tasks,
       never: () => ({
         'over-capacity': queueCore.depth(queue) > scene.shape.capacity,
         'reserved-slot-taken': queue.normal.length > queue.normalCapacity,
         'items-miscounted': queue.sent !== queue.received + queue.dropped + queue.discarded + queueCore.depth(queue),
         'job-ended-twice': Object.values(ends).some((end) => end.length > 1),
+        'wrong-lane': wrongLane.length > 0,
         'urgent-job-dropped': Object.entries(ends).some(([job, end]) => isUrgent(job) && end.includes('dropped')),
       }),
       neverAtEnd: () => ({
         'job-without-end': Object.values(ends).some((end) => end.length === 0),
         'service-not-stopped': shutdown.phase !== 'stopped',
       }),
-      leaks: () => ({ waiters: queue.receivers.size, tasks: shutdown.tasks.size }),
+      leaks: () => ({ waiters: queueCore.waiting(queue), tasks: shutdown.tasks.size }),
       eventually: () => ({ 'the service stops': shutdown.phase === 'stopped' }),
     }
   }
@@ -142,13 +148,19 @@ export const QUEUE_DRAIN: Suite<KernelCores> = {
       producers: WITH_URGENT,
       workers: 1,
     }),
+    queueDrain(cores, 'queue: 1 of 2 slots reserved, a worker for each lane', {
+      shape: { capacity: 2, overflow: 'reject', reserved: 1 },
+      producers: WITH_URGENT,
+      workers: 2,
+      takes: ['urgent', 'normal'],
+    }),
   ],
   mutants: [
     {
       name: 'a closed queue gives nothing any more',
       file: 'channel/queue-core.ts',
-      find: 'if (depth(queue) === 0) return queue.state.tag',
-      replace: "if (depth(queue) === 0 || queue.state.tag !== 'open') return queue.state.tag",
+      find: 'if (lane.length === 0) return queue.state.tag',
+      replace: "if (lane.length === 0 || queue.state.tag !== 'open') return queue.state.tag",
       expect: 'job-without-end',
     },
     {
@@ -175,9 +187,16 @@ export const QUEUE_DRAIN: Suite<KernelCores> = {
     {
       name: 'an item handed to a waiter is also stored',
       file: 'channel/queue-core.ts',
-      find: "if (queue.receivers.wakeFirst({ tag: 'item', item })) {",
-      replace: "queue.receivers.wakeFirst({ tag: 'item', item }); if (false) {",
+      find: '|| receivers.any.wakeFirst(received)) {',
+      replace: '|| (receivers.any.wakeFirst(received), false)) {',
       expect: 'job-ended-twice',
+    },
+    {
+      name: 'an urgent item wakes a worker of the other lane',
+      file: 'channel/queue-core.ts',
+      find: "receivers[urgent ? 'urgent' : 'normal']",
+      replace: "receivers['normal']",
+      expect: 'wrong-lane',
     },
     {
       name: 'the last task to end does not stop the service',

@@ -31,7 +31,7 @@ function abortVersusDeliver(cores: KernelCores, name: string, scene: Scene): Mod
         let next = queueCore.tryReceive(queue)
         if (next === undefined) {
           const signalOption = leaving === undefined ? {} : { signal: leaving }
-          const waited = yield* waitIn(queue.receivers, { label: 'takes what it waited for', ...signalOption })
+          const waited = yield* waitIn(queue.receivers.any, { label: 'takes what it waited for', ...signalOption })
           if (waited.tag === 'canceled') return
           next = waited.outcome
         }
@@ -62,7 +62,7 @@ function abortVersusDeliver(cores: KernelCores, name: string, scene: Scene): Mod
       tasks,
       never: () => ({ 'item-received-twice': new Set(received).size < received.length }),
       neverAtEnd: () => ({ 'item-lost': sent.length !== received.length + queueCore.depth(queue) }),
-      leaks: () => ({ waiters: queue.receivers.size, listeners: signal.listeners.size }),
+      leaks: () => ({ waiters: queueCore.waiting(queue), listeners: signal.listeners.size }),
     }
   }
   return { name, setup }

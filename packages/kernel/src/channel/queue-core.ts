@@ -2,14 +2,14 @@
  * The decisions of a bounded queue; `queue.ts` adds the promises.
  *
  *                      ┌── urgent ──┐
- *     trySend ────────▶│ □ □        │──────▶ receivers, first come first served
- *     sent|full|closed ├── normal ──┤        (they wait only while both lanes are empty)
+ *     trySend ────────▶│ □ □        │──────▶ receivers of any lane or of one, first come first served
+ *     sent|full|closed ├── normal ──┤        (they wait only while what they take from is empty)
  *                      │ ■ ■ ■ ■    │
  *                      └────────────┘  urgent + normal ≤ capacity,  normal ≤ capacity − reserved
  *
  * Rules:
  *  1. Sending never waits. A full queue refuses the new item, or drops its oldest normal one.
- *  2. First in, first out within a lane; the urgent lane goes first.
+ *  2. First in, first out within a lane; the urgent lane goes first, to whoever takes from both.
  *  3. `reserved` slots are for urgent items alone; an urgent item is never dropped for another.
  *  4. After `close` nothing enters, and everything inside can still leave.
  *  5. `abort` empties the queue and returns what it discarded, so each item can be answered.
@@ -19,6 +19,8 @@ import { Ring } from './ring.ts'
 import { Waiters } from './waiters.ts'
 
 export type Lane = 'normal' | 'urgent'
+/** What a receiver takes: anything, or the items of one lane. */
+export type Take = 'any' | Lane
 export type Overflow = 'reject' | 'drop-oldest'
 export type SendResult = 'sent' | 'full' | 'closed'
 export type Received<T> = { readonly tag: 'item'; readonly item: T } | { readonly tag: 'closed' }
@@ -39,7 +41,7 @@ export interface QueueCore<T> {
   readonly overflow: Overflow
   readonly urgent: Ring<T>
   readonly normal: Ring<T>
-  readonly receivers: Waiters<Received<T>>
+  readonly receivers: Readonly<Record<Take, Waiters<Received<T>>>>
   state: QueueState
   sent: number
   received: number
@@ -61,7 +63,7 @@ export function createQueue<T>(shape: QueueShape): QueueCore<T> {
     overflow: shape.overflow,
     urgent: new Ring(reserved === 0 ? 0 : shape.capacity),
     normal: new Ring(shape.capacity - reserved),
-    receivers: new Waiters(),
+    receivers: { any: new Waiters(), normal: new Waiters(), urgent: new Waiters() },
     state: { tag: 'open' },
     sent: 0,
     received: 0,
@@ -78,12 +80,14 @@ export function depth<T>(queue: QueueCore<T>): number {
 /** Hands the item to a waiting receiver, or stores it, or says why not. `dropped` gets what made room. */
 export function trySend<T>(queue: QueueCore<T>, item: T, lane: Lane, dropped?: (item: T) => void): SendResult {
   if (queue.state.tag !== 'open') return 'closed'
-  if (queue.receivers.wakeFirst({ tag: 'item', item })) {
+  const urgent = lane === 'urgent' && queue.normalCapacity < queue.capacity
+  const { receivers } = queue
+  const received: Received<T> = { tag: 'item', item }
+  if (receivers[urgent ? 'urgent' : 'normal'].wakeFirst(received) || receivers.any.wakeFirst(received)) {
     queue.sent += 1
     queue.received += 1
     return 'sent'
   }
-  const urgent = lane === 'urgent' && queue.normalCapacity < queue.capacity
   if (!hasRoom(queue, urgent)) {
     if (queue.overflow === 'reject' || queue.normal.length === 0) return 'full'
     queue.dropped += 1
@@ -103,19 +107,25 @@ function hasRoom<T>(queue: QueueCore<T>, urgent: boolean): boolean {
 }
 
 /** Takes the next item if there is one, or says that there never will be; `undefined` means wait. */
-export function tryReceive<T>(queue: QueueCore<T>): Received<T> | undefined {
-  if (depth(queue) === 0) return queue.state.tag === 'open' ? undefined : CLOSED
-  const item = queue.urgent.length > 0 ? queue.urgent.shift() : queue.normal.shift()
+export function tryReceive<T>(queue: QueueCore<T>, take: Take = 'any'): Received<T> | undefined {
+  const lane = take === 'any' ? (queue.urgent.length > 0 ? queue.urgent : queue.normal) : queue[take]
+  if (lane.length === 0) return queue.state.tag === 'open' ? undefined : CLOSED
+  const item = lane.shift()
   queue.received += 1
   if (queue.state.tag === 'closing' && depth(queue) === 0) queue.state = { tag: 'closed' }
   return { tag: 'item', item }
+}
+
+/** How many wait for an item. */
+export function waiting<T>({ receivers }: QueueCore<T>): number {
+  return receivers.any.size + receivers.normal.size + receivers.urgent.size
 }
 
 /** Forbids sends. Waiting receivers learn it now; the others once they have drained the rest. */
 export function close<T>(queue: QueueCore<T>): void {
   if (queue.state.tag !== 'open') return
   queue.state = depth(queue) === 0 ? { tag: 'closed' } : { tag: 'closing' }
-  queue.receivers.wakeAll(CLOSED)
+  for (const line of Object.values(queue.receivers)) line.wakeAll(CLOSED)
 }
 
 /** Forbids sends and empties the queue; returns what nobody will receive, for the caller to answer. */
@@ -125,6 +135,6 @@ export function abort<T>(queue: QueueCore<T>): T[] {
   while (queue.normal.length > 0) queue.normal.shift()
   queue.discarded += discarded.length
   queue.state = { tag: 'closed' }
-  queue.receivers.wakeAll(CLOSED)
+  for (const line of Object.values(queue.receivers)) line.wakeAll(CLOSED)
   return discarded
 }

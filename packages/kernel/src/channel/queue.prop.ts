@@ -43,7 +43,7 @@ test('over any run nothing is lost, nothing is duplicated, order holds, and capa
       const accepted: Item[] = []
       const ended: Item[] = []
       const received: Item[] = []
-      const waiting: ReturnType<typeof queue.receivers.add>[] = []
+      const waiting: ReturnType<typeof queue.receivers.any.add>[] = []
       const sequences = [0, 0, 0]
       const take = (outcome: core.Received<Item>): void => {
         if (outcome.tag !== 'item') return
@@ -64,13 +64,13 @@ test('over any run nothing is lost, nothing is duplicated, order holds, and capa
           }
           case 'wait': {
             const outcome = core.tryReceive(queue)
-            if (outcome === undefined) waiting.push(queue.receivers.add(take))
+            if (outcome === undefined) waiting.push(queue.receivers.any.add(take))
             else take(outcome)
             break
           }
           case 'abandon': {
             const waiter = waiting.shift()
-            if (waiter !== undefined) queue.receivers.remove(waiter)
+            if (waiter !== undefined) queue.receivers.any.remove(waiter)
             break
           }
           case 'close':
@@ -84,7 +84,7 @@ test('over any run nothing is lost, nothing is duplicated, order holds, and capa
         assert.ok(depth <= options.capacity)
         assert.ok(queue.normal.length <= options.capacity - options.reserved)
         assert.equal(queue.sent, queue.received + queue.dropped + queue.discarded + depth)
-        assert.ok(queue.receivers.size === 0 || depth === 0, 'nobody waits beside an item')
+        assert.ok(queue.receivers.any.size === 0 || depth === 0, 'nobody waits beside an item')
       }
       ended.push(...core.abort(queue))
       assert.deepEqual(new Set(ended), new Set(accepted))
@@ -114,7 +114,7 @@ test('the shell does what the core does, whatever order its promises resume in',
       const shellGot: Promise<unknown>[] = []
       const twinGot: unknown[] = []
       const controllers: AbortController[] = []
-      const twinWaiters: (ReturnType<typeof twin.receivers.add> & { slot?: number })[] = []
+      const twinWaiters: (ReturnType<typeof twin.receivers.any.add> & { slot?: number })[] = []
       let next = 0
       const actions = steps.map((now) => () => {
         const slot = twinGot.length
@@ -128,7 +128,7 @@ test('the shell does what the core does, whatever order its promises resume in',
           twinGot.push(outcome ?? 'waiting')
           if (outcome === undefined) {
             controllers.push(controller)
-            const waiter = twin.receivers.add((woken) => {
+            const waiter = twin.receivers.any.add((woken) => {
               twinGot[slot] = woken
             })
             twinWaiters.push(Object.assign(waiter, { slot }))
@@ -136,7 +136,7 @@ test('the shell does what the core does, whatever order its promises resume in',
         } else if (now.tag === 'abandon') {
           controllers.shift()?.abort()
           const waiter = twinWaiters.shift()
-          if (waiter !== undefined && twin.receivers.remove(waiter)) twinGot[waiter.slot!] = 'canceled'
+          if (waiter !== undefined && twin.receivers.any.remove(waiter)) twinGot[waiter.slot!] = 'canceled'
         } else if (now.tag === 'close') {
           shell.close()
           core.close(twin)

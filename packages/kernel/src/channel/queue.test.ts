@@ -115,3 +115,16 @@ test('a shape that makes no sense is refused', () => {
     new Queue(virtualRuntime(), { name: 'bad', capacity, reserved, overflow: 'reject' })
   for (const bad of [make(0, 0), make(1.5, 0), make(2, 2), make(2, -1)]) assert.throws(bad, RangeError)
 })
+
+test('a receiver of one lane leaves the other lane alone, and hears of the end', async () => {
+  const queue = new Queue<string>(virtualRuntime(), { name: 'work', capacity: 4, overflow: 'reject', reserved: 2 })
+  const reads = queue.recv({ take: 'urgent' })
+  queue.trySend('write')
+  assert.equal(queue.facts().waiting, 1)
+  queue.trySend('read', 'urgent')
+  assert.deepEqual(await reads, { tag: 'item', item: 'read' })
+  queue.close()
+  assert.deepEqual(await queue.recv({ take: 'urgent' }), { tag: 'closed' })
+  assert.deepEqual(await queue.recv({ take: 'normal' }), { tag: 'item', item: 'write' })
+  assert.deepEqual(await queue.recv({ take: 'normal' }), { tag: 'closed' })
+})

@@ -10,6 +10,11 @@ export interface QueueOptions<T> extends core.QueueShape {
   readonly onLost?: (item: T) => void
 }
 
+export interface ReceiveOptions extends WaitOptions {
+  /** Only items of this lane; of both when absent. */
+  readonly take?: core.Take
+}
+
 export class Queue<T> implements AsyncIterable<T> {
   readonly name: string
   readonly #core: core.QueueCore<T>
@@ -38,14 +43,14 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /** The next item if one is there, `closed` if none will ever come, `undefined` if one may. */
-  tryReceive(): core.Received<T> | undefined {
-    return core.tryReceive(this.#core)
+  tryReceive(take: core.Take = 'any'): core.Received<T> | undefined {
+    return core.tryReceive(this.#core, take)
   }
 
-  /** The next item, waiting for it if need be. An aborted wait takes nothing. */
-  async recv(options: WaitOptions = {}): Promise<core.Received<T>> {
-    throwIfCanceled(options.signal)
-    return core.tryReceive(this.#core) ?? (await waitIn(this.#core.receivers, options))
+  /** The next item, of one lane if so asked, waiting for it if need be. An aborted wait takes nothing. */
+  async recv({ take = 'any', signal }: ReceiveOptions = {}): Promise<core.Received<T>> {
+    throwIfCanceled(signal)
+    return core.tryReceive(this.#core, take) ?? (await waitIn(this.#core.receivers[take], { signal }))
   }
 
   /** Forbids sends; consumers drain what is inside. */
@@ -84,8 +89,8 @@ export class Queue<T> implements AsyncIterable<T> {
     lost: number
     waiting: number
   } {
-    const { capacity, highWater, sent, received, dropped, discarded, receivers } = this.#core
+    const { capacity, highWater, sent, received, dropped, discarded } = this.#core
     const lost = dropped + discarded + this.#rejected
-    return { depth: this.depth, capacity, highWater, sent, received, lost, waiting: receivers.size }
+    return { depth: this.depth, capacity, highWater, sent, received, lost, waiting: core.waiting(this.#core) }
   }
 }

@@ -8,7 +8,7 @@
  */
 
 import type { Queue } from '../channel/queue.ts'
-import type { Lane } from '../channel/queue-core.ts'
+import type { Lane, Take } from '../channel/queue-core.ts'
 import { canceled } from '../channel/waiters.ts'
 import { CairnError, toCairnError } from '../errors.ts'
 import { Cancel } from '../policy/cancel.ts'
@@ -101,9 +101,10 @@ export async function serveJobs<Input, Output>(
   queue: Queue<Job<Input, Output>>,
   context: TaskContext,
   handle: JobHandler<Input, Output>,
+  take: Take = 'any',
 ): Promise<void> {
   for (;;) {
-    const next = await queue.recv({ signal: context.aborting })
+    const next = await queue.recv({ signal: context.aborting, take })
     if (next.tag === 'closed') return
     const job = next.item
     // The abort may have come in the same turn as the job: its listener would never hear it.
