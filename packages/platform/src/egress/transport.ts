@@ -3,9 +3,10 @@ import type { Deadline } from '@cairn/kernel'
 
 export interface OutgoingRequest {
   readonly method: string
+  /** `https:`, `http:`, or a Unix socket made by `unixUrl`. */
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: Uint8Array | AsyncIterable<Uint8Array>
+  readonly body?: Uint8Array | AsyncIterable<Uint8Array> | undefined
   /** Covers connect, headers and body. */
   readonly deadline: Deadline
   readonly signal?: AbortSignal | undefined
@@ -16,11 +17,20 @@ export interface IncomingResponse {
   /** Lower-case names; repeated fields joined as HTTP allows, `set-cookie` excepted (dropped). */
   readonly headers: Readonly<Record<string, string>>
   /** Must be read to its end or canceled, else the connection is not reused. */
-  readonly body: AsyncIterable<Uint8Array> & { cancel(): void }
+  readonly body: IncomingBody
+}
+
+export interface IncomingBody extends AsyncIterable<Uint8Array> {
+  /** Gives up the rest. Does nothing after the end. */
+  cancel(): void
 }
 
 export interface Transport {
-  /** Sends to a target we were configured with. Timeouts and resets come back as `Timeout` and `Canceled`, never hang. */
+  /**
+   * Sends to a target we were configured with and resolves once the headers are here. Never hangs: the deadline is
+   * a `Timeout`, the signal `Canceled`; a target that cannot be reached or breaks off is a `Timeout` with the code
+   * `unreachable` or `connection_lost`, so that what is idempotent is tried again.
+   */
   request(request: OutgoingRequest): Promise<IncomingResponse>
   close(): Promise<void>
 }
@@ -28,4 +38,14 @@ export interface Transport {
 export interface Lookup {
   /** Every address of the host, IPv4 and IPv6. */
   addresses(host: string, options?: { readonly signal?: AbortSignal }): Promise<readonly string[]>
+}
+
+/** A target behind a Unix socket, as a URL: the socket's path is its host. */
+export function unixUrl(socketPath: string, path = '/'): URL {
+  return new URL(`http+unix://${encodeURIComponent(socketPath)}${path}`)
+}
+
+/** The socket a URL made by `unixUrl` names. */
+export function unixSocketPath(url: URL): string | undefined {
+  return url.protocol === 'http+unix:' ? decodeURIComponent(url.hostname) : undefined
 }

@@ -1,0 +1,113 @@
+/**
+ * What every client does around every call.
+ *
+ *     scope granted? ─▶ retry (idempotent only) ─▶ breaker of the target ─▶ transport ─▶ answer, or the other side's error
+ *                          │                          │                       │
+ *                          └ within the deadline      └ 5xx and silence count └ corr id, what is left of the deadline, token
+ */
+import { type Breakers, type Deadline, RETRY, type RetryPolicy, type Runtime, retry, toCairnError } from '@cairn/kernel'
+import { type IncomingResponse, joinUrl, type Transport } from '@cairn/platform'
+import { createUlid, type Scope } from '@cairn/wire'
+import { problemError } from './problem-error.ts'
+import { requireScope, type ScopeGrant } from './scope-grant.ts'
+
+/** What the caller of a client hands on: its budget, its correlation id, its cancellation. */
+export interface CallContext {
+  readonly deadline: Deadline
+  /** Made up where a call starts something new. */
+  readonly corrId?: string
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface CallerOptions {
+  readonly runtime: Runtime
+  readonly transport: Transport
+  /** Where the target's routes begin. */
+  readonly base: URL
+  /** The configured name of the target: a label and the key of its breaker. */
+  readonly target: string
+  readonly breakers: Breakers
+  readonly grant: ScopeGrant
+}
+
+export interface Call<T> {
+  /** A label: the name of the client's method. */
+  readonly operation: string
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  /** Below the base, without a leading slash; variable parts are escaped by whoever builds it. */
+  readonly path: string
+  /** Sending it twice is the same as once, so it may be tried again. */
+  readonly idempotent: boolean
+  readonly scope?: Scope
+  readonly headers?: Readonly<Record<string, string>>
+  /** Bytes, so that a second try sends the same. */
+  readonly body?: Uint8Array
+  /** Statuses from 400 on that `read` understands as answers. */
+  readonly answers?: readonly number[]
+  /** Reads the answer to its end. */
+  readonly read: (response: IncomingResponse) => Promise<T>
+}
+
+type Headers = Readonly<Record<string, string>>
+
+export class Caller {
+  readonly #options: CallerOptions
+  readonly #policy: RetryPolicy
+
+  constructor(options: CallerOptions, policy: RetryPolicy = RETRY.rpc) {
+    this.#options = options
+    this.#policy = policy
+  }
+
+  /** Makes the call; throws the other side's error, or why it could not be asked. */
+  async call<T>(call: Call<T>, context: CallContext): Promise<T> {
+    const { runtime, grant, target } = this.#options
+    if (call.scope !== undefined) requireScope(grant, call.scope, target)
+    const corrId = context.corrId ?? createUlid(runtime.clock.wall(), runtime.random.bytes(10))
+    const attempt = async (): Promise<T> => {
+      // Outside the breaker: a token we do not have is not the target's fault.
+      const token = call.scope === undefined ? {} : { authorization: `Bearer ${await grant.bearer()}` }
+      return await this.#throughBreaker(call, context, { ...call.headers, ...token, 'x-corr-id': corrId })
+    }
+    if (!call.idempotent) return await attempt()
+    const { deadline, signal } = context
+    const operation = `${target}.${call.operation}`
+    return await retry(runtime, attempt, {
+      policy: this.#policy,
+      operation,
+      deadline,
+      ...(signal === undefined ? {} : { signal }),
+    })
+  }
+
+  /** An answer that says no is still an answer: only silence and the target's own failures count against it. */
+  async #throughBreaker<T>(call: Call<T>, context: CallContext, headers: Headers): Promise<T> {
+    const { breakers, target } = this.#options
+    using passage = breakers.admit(target)
+    try {
+      const value = await this.#once(call, context, headers)
+      passage.report('ok')
+      return value
+    } catch (error) {
+      const isOurDoing = context.signal?.aborted === true || toCairnError(error).status < 500
+      passage.report(isOurDoing ? 'ok' : 'failed')
+      throw error
+    }
+  }
+
+  async #once<T>(call: Call<T>, { deadline, signal }: CallContext, headers: Headers): Promise<T> {
+    const { transport, base, target } = this.#options
+    deadline.throwIfExpired(call.operation)
+    const response = await transport.request({
+      method: call.method,
+      url: joinUrl(base, call.path),
+      headers: { ...headers, 'request-timeout': deadline.toHeader() },
+      ...(call.body === undefined ? {} : { body: call.body }),
+      deadline,
+      signal,
+    })
+    const isAnswer = response.status < 400 || call.answers?.includes(response.status) === true
+    if (!isAnswer) throw await problemError(response, target)
+    return await call.read(response)
+  }
+}

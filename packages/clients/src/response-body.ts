@@ -1,0 +1,34 @@
+import { CairnError } from '@cairn/kernel'
+import type { IncomingResponse } from '@cairn/platform'
+
+/** All of a body as text. A longer one is given up and refused. */
+export async function readText({ body }: IncomingResponse, bytesMax: number): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let length = 0
+  for await (const chunk of body) {
+    length += chunk.length
+    // Leaving the loop cancels the rest.
+    if (length > bytesMax) throw badAnswer(`has more than ${bytesMax} bytes`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+/** The JSON object a body holds. */
+export async function readObject(response: IncomingResponse, bytesMax: number): Promise<Record<string, unknown>> {
+  const text = await readText(response, bytesMax)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw badAnswer('is not JSON', cause)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw badAnswer('is not a JSON object')
+  return value as Record<string, unknown>
+}
+
+/** The other side speaks, but not as agreed. */
+export function badAnswer(why: string, cause?: unknown): CairnError {
+  return new CairnError('Internal', `The answer ${why}.`, { code: 'bad_answer', status: 502, cause })
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { systemCrypto } from './crypto-system.ts'
+
+const VECTORS = new URL('../../../../shared/vectors/wycheproof/', import.meta.url)
+const MISSING = existsSync(VECTORS) ? false : 'published vectors are not beside this repository (../shared/vectors)'
+
+interface Case {
+  readonly tcId: number
+  readonly comment: string
+  readonly result: 'valid' | 'invalid' | 'acceptable'
+  readonly msg: string
+  readonly key: string
+  readonly sig: string
+  readonly tag: string
+}
+
+interface Group {
+  readonly publicKey: { readonly pk: string }
+  readonly tagSize: number
+  readonly tests: readonly Case[]
+}
+
+function groups(file: string): readonly Group[] {
+  const parsed = JSON.parse(readFileSync(new URL(file, VECTORS), 'utf8')) as { testGroups: Group[] }
+  return parsed.testGroups
+}
+
+function hex(text: string): Uint8Array {
+  return Buffer.from(text, 'hex')
+}
+
+describe('systemCrypto', () => {
+  test('decides every Wycheproof Ed25519 signature as published', { skip: MISSING }, (t) => {
+    let cases = 0
+    for (const { publicKey, tests } of groups('ed25519_test.json')) {
+      for (const { tcId, comment, msg, sig, result } of tests) {
+        cases += 1
+        const verdict = systemCrypto.ed25519Verify(hex(publicKey.pk), hex(msg), hex(sig))
+        assert.equal(verdict, result === 'valid', `case ${tcId}: ${comment}`)
+      }
+    }
+    assert.ok(cases > 100)
+    t.diagnostic(`${cases} cases`)
+  })
+
+  test('decides every Wycheproof HMAC-SHA256 tag as published', { skip: MISSING }, (t) => {
+    let cases = 0
+    for (const { tagSize, tests } of groups('hmac_sha256_test.json')) {
+      for (const { tcId, comment, key, msg, tag, result } of tests) {
+        cases += 1
+        const computed = systemCrypto.hmacSha256(hex(key), hex(msg)).subarray(0, tagSize / 8)
+        assert.equal(systemCrypto.equal(computed, hex(tag)), result === 'valid', `case ${tcId}: ${comment}`)
+      }
+    }
+    assert.ok(cases > 100)
+    t.diagnostic(`${cases} cases`)
+  })
+
+  test('signs and derives as in RFC 8032, test 2', () => {
+    const seed = hex('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb')
+    const publicKey = systemCrypto.ed25519PublicKey(seed)
+    const signature = systemCrypto.ed25519Sign(seed, hex('72'))
+    assert.equal(
+      Buffer.from(publicKey).toString('hex'),
+      '3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c',
+    )
+    assert.equal(
+      Buffer.from(signature).toString('hex'),
+      '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
+    )
+    assert.ok(systemCrypto.ed25519Verify(publicKey, hex('72'), signature))
+    assert.throws(() => systemCrypto.ed25519Sign(seed.subarray(1), hex('72')), RangeError)
+  })
+
+  test('refuses keys and signatures of the wrong length without an exception', () => {
+    assert.equal(systemCrypto.ed25519Verify(new Uint8Array(31), hex('72'), new Uint8Array(64)), false)
+    assert.equal(systemCrypto.ed25519Verify(new Uint8Array(32), hex('72'), new Uint8Array(63)), false)
+    assert.equal(systemCrypto.equal(new Uint8Array(3), new Uint8Array(4)), false)
+  })
+
+  test('sums as zlib does, in one piece or in several', () => {
+    assert.equal(systemCrypto.crc32(Buffer.from('123456789')), 0xcbf43926)
+    assert.equal(systemCrypto.crc32(Buffer.from('6789'), systemCrypto.crc32(Buffer.from('12345'))), 0xcbf43926)
+  })
+
+  test('hashes as in FIPS 180-4', () => {
+    assert.equal(
+      Buffer.from(systemCrypto.sha256(Buffer.from('abc'))).toString('hex'),
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+    )
+  })
+})

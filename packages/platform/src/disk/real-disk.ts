@@ -1,0 +1,174 @@
+import { constants, type Dirent } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
+import { type CairnError, Closeable, type Runtime } from '@cairn/kernel'
+import type { Disk, DiskEntry, DiskFile, DiskLock, DiskSpace, OpenOptions } from './disk.ts'
+import { diskError, fileFailed, shortWrite } from './disk-error.ts'
+import { lockWithSqlite } from './sqlite-lock.ts'
+
+const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = constants
+const FLAGS = { read: O_RDONLY, append: O_RDWR | O_CREAT, create: O_RDWR | O_CREAT | O_EXCL } as const
+
+/** The machine's file system. */
+export class RealDisk implements Disk {
+  readonly #runtime: Runtime
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  async open(path: string, { mode, permissions = 0o600 }: OpenOptions): Promise<DiskFile> {
+    return await translated(async () => {
+      const handle = await open(path, FLAGS[mode], permissions)
+      try {
+        const { size } = await handle.stat()
+        return new RealFile(this.#runtime, path, handle, size)
+      } catch (error) {
+        await handle.close()
+        throw error
+      }
+    })
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    await translated(async () => await rename(from, to))
+  }
+
+  async unlink(path: string): Promise<void> {
+    await translated(async () => await unlink(path))
+  }
+
+  async makeDirectory(path: string, permissions = 0o700): Promise<void> {
+    await translated(async () => {
+      try {
+        await mkdir(path, { mode: permissions })
+      } catch (error) {
+        if (!(await isDirectory(path))) throw error
+      }
+    })
+  }
+
+  async syncDirectory(path: string): Promise<void> {
+    // Windows journals its directories and has no call for this: a directory cannot be opened there.
+    if (process.platform === 'win32') return
+    await translated(async () => {
+      const handle = await open(path, O_RDONLY)
+      try {
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+    })
+  }
+
+  async list(path: string): Promise<DiskEntry[]> {
+    const entries = await translated(async () => await readdir(path, { withFileTypes: true }))
+    return entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) })).sort(byName)
+  }
+
+  async space(path: string): Promise<DiskSpace> {
+    const { bavail, blocks, bsize } = await translated(async () => await statfs(path))
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+  }
+
+  async lock(path: string): Promise<DiskLock> {
+    return await lockWithSqlite(this.#runtime, path)
+  }
+}
+
+class RealFile extends Closeable implements DiskFile {
+  readonly path: string
+  readonly #handle: FileHandle
+  /** Where the next append goes. Writes are placed, so appends under way at once cannot mix. */
+  #end: number
+  #failure: CairnError | undefined
+
+  constructor(runtime: Runtime, path: string, handle: FileHandle, end: number) {
+    super(runtime, `file ${path}`)
+    this.path = path
+    this.#handle = handle
+    this.#end = end
+  }
+
+  async append(buffers: readonly Uint8Array[]): Promise<number> {
+    const bytes = buffers.reduce((sum, buffer) => sum + buffer.length, 0)
+    const offset = this.#end
+    this.#end += bytes
+    await this.#write(async () => {
+      if (bytes === 0) return
+      const { bytesWritten } = await this.#handle.writev([...buffers], offset)
+      if (bytesWritten !== bytes) throw shortWrite(bytesWritten, bytes, await this.#freeBytes())
+    })
+    return offset
+  }
+
+  async read(position: number, into: Uint8Array): Promise<number> {
+    return await translated(async () => {
+      let filled = 0
+      while (filled < into.length) {
+        const { bytesRead } = await this.#handle.read(into, filled, into.length - filled, position + filled)
+        if (bytesRead === 0) break
+        filled += bytesRead
+      }
+      return filled
+    })
+  }
+
+  async sync(): Promise<void> {
+    await this.#write(async () => await this.#handle.datasync())
+  }
+
+  async truncate(length: number): Promise<void> {
+    const end = Math.min(length, this.#end)
+    this.#end = end
+    await this.#write(async () => await this.#handle.truncate(end))
+  }
+
+  async size(): Promise<number> {
+    return await translated(async () => (await this.#handle.stat()).size)
+  }
+
+  protected override async release(): Promise<void> {
+    await translated(async () => await this.#handle.close())
+  }
+
+  /** Runs one change of the file; the first that fails is the last that is tried. */
+  async #write(change: () => Promise<void>): Promise<void> {
+    if (this.#failure !== undefined) throw fileFailed(this.#failure)
+    try {
+      await change()
+    } catch (error) {
+      this.#failure ??= diskError(error)
+      throw this.#failure
+    }
+  }
+
+  async #freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.path)
+    return bavail * bsize
+  }
+}
+
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw diskError(error)
+  }
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory()
+  } catch {
+    return false
+  }
+}
+
+function kindOf(entry: Dirent): DiskEntry['kind'] {
+  if (entry.isFile()) return 'file'
+  return entry.isDirectory() ? 'directory' : 'other'
+}
+
+function byName(a: DiskEntry, b: DiskEntry): number {
+  return a.name < b.name ? -1 : 1
+}

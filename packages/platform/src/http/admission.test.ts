@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type CairnError, leaks } from '@cairn/kernel'
+import { json } from './reply.ts'
+import { route } from './route.ts'
+import { bodyOf, fixture, HELLO, requestOf } from './test/fixture.ts'
+import { HOST } from './test/routes.ts'
+
+describe('admission', () => {
+  test('past the rate: 429, until the bucket has filled again', async () => {
+    const { call, runtime } = fixture({ config: { max_rps: 10, burst: 2 } })
+    const statuses = [await call(), await call(), await call()].map(({ status }) => status)
+    assert.deepEqual(statuses, [200, 200, 429])
+    assert.equal(runtime.metrics.value('busy_rejections_total', { endpoint: '/hello' }), 1)
+    runtime.clock.advance(100)
+    assert.equal((await call()).status, 200)
+  })
+
+  test('the rate counts requests for nothing too, and never health', async () => {
+    const { call } = fixture({ config: { max_rps: 1, burst: 1 } })
+    assert.equal((await call({ target: '/nowhere' })).status, 404)
+    assert.equal((await call({ target: '/nowhere' })).status, 429)
+    assert.equal((await call({ target: '/healthz' })).status, 200)
+  })
+
+  test('health has its own bucket', async () => {
+    const { call } = fixture()
+    const statuses = await Promise.all(
+      Array.from({ length: 201 }, async () => (await call({ target: '/healthz' })).status),
+    )
+    assert.deepEqual([statuses.filter((status) => status === 200).length, statuses.at(-1)], [200, 429])
+    assert.equal((await call()).status, 200)
+  })
+
+  test('past the number in flight: 429; a place is free again when the work is over', async () => {
+    const gate = Promise.withResolvers<void>()
+    const slow = route({
+      ...HELLO,
+      path: '/slow',
+      handler: async () => {
+        await gate.promise
+        return json(200, {})
+      },
+    })
+    const { call, runtime, ingress } = fixture({ routes: [slow, HELLO], config: { max_inflight: 2 } })
+    const held = [call({ target: '/slow' }), call({ target: '/slow' })]
+    assert.equal((await call()).status, 429)
+    assert.equal(ingress.openRequests, 2)
+    gate.resolve()
+    assert.deepEqual(
+      (await Promise.all(held)).map(({ status }) => status),
+      [200, 200],
+    )
+    assert.equal((await call()).status, 200)
+    assert.deepEqual(leaks(runtime), [])
+  })
+
+  test('a streamed answer leaves the number in flight and counts as a stream until it is read', async () => {
+    const chunks = route({
+      ...HELLO,
+      path: '/chunks',
+      handler: () => ({ status: 200, headers: [], body: bodyOf('one ', 'two') }),
+    })
+    const { call, ingress } = fixture({ routes: [chunks, HELLO], config: { max_inflight: 1, max_streams: 1 } })
+    const open = await ingress.handle(requestOf({ target: '/chunks' }))
+    assert.equal(open.status, 200)
+    assert.equal((await call()).status, 200)
+    assert.equal((await call({ target: '/chunks' })).status, 429)
+    await (open.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]().return?.()
+    assert.equal((await call({ target: '/chunks' })).text, 'one two')
+    assert.equal(ingress.openRequests, 0)
+  })
+
+  test('a streamed answer of another length than promised fails instead of ending', async () => {
+    const short = route({
+      ...HELLO,
+      path: '/short',
+      handler: () => ({ status: 200, headers: ['Content-Length', '9'], body: bodyOf('one') }),
+    })
+    const { call, ingress } = fixture({ routes: [short] })
+    await assert.rejects(call({ target: '/short' }), { code: 'internal' })
+    assert.equal(ingress.openRequests, 0)
+  })
+})
+
+describe('deadlines', () => {
+  const never = route({
+    ...HELLO,
+    path: '/never',
+    handler: async ({ signal }) =>
+      await new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as CairnError), { once: true })
+      }),
+  })
+  const deaf = route({ ...HELLO, path: '/deaf', handler: async () => await new Promise(() => {}) })
+
+  for (const [name, target, headers, afterMs] of [
+    ['the server’s budget', '/never', HOST, 5000],
+    ['the client’s smaller one', '/never', [...HOST, 'Request-Timeout', '2s'], 2000],
+    ['the server’s, when the client asks for more', '/never', [...HOST, 'Request-Timeout', '60'], 5000],
+    ['the client’s deadline', '/never', [...HOST, 'Deadline', '1700000001500'], 1500],
+    ['even for a handler that does not listen', '/deaf', HOST, 5000],
+  ] as const) {
+    test(`${name} is answered 504 when it is gone`, async () => {
+      const { call, runtime } = fixture({ routes: [never, deaf] })
+      const answer = call({ target, headers })
+      await runtime.clock.run(afterMs - 1)
+      assert.equal(runtime.metrics.value('io_timeouts_total', { op: 'request' }), 0)
+      await runtime.clock.run(1)
+      assert.equal((await answer).status, 504)
+      assert.equal(runtime.metrics.value('io_timeouts_total', { op: 'request' }), 1)
+      assert.equal(runtime.clock.pending(), 0)
+    })
+  }
+
+  test('a client that leaves fires the signal', async () => {
+    const { ingress, runtime } = fixture({ routes: [never] })
+    const client = new AbortController()
+    const answer = ingress.handle(requestOf({ target: '/never', signal: client.signal }))
+    client.abort()
+    assert.equal((await answer).status, 499)
+    await runtime.clock.settle()
+    assert.equal(ingress.openRequests, 0)
+  })
+
+  test('a place answered 504 is free only when its handler has ended', async () => {
+    const gate = Promise.withResolvers<void>()
+    const slow = route({
+      ...HELLO,
+      path: '/slow',
+      handler: async () => {
+        await gate.promise
+        return json(200, {})
+      },
+    })
+    const { call, runtime, ingress } = fixture({ routes: [slow] })
+    const answer = call({ target: '/slow' })
+    await runtime.clock.run(5000)
+    assert.equal((await answer).status, 504)
+    assert.equal(ingress.openRequests, 1)
+    gate.resolve()
+    await runtime.clock.settle()
+    assert.equal(ingress.openRequests, 0)
+  })
+})
+
+describe('draining', () => {
+  test('new requests 503 and close, ops answer, readiness is gone, what is in flight ends', async () => {
+    const gate = Promise.withResolvers<void>()
+    const slow = route({
+      ...HELLO,
+      path: '/slow',
+      handler: async () => {
+        await gate.promise
+        return json(200, {})
+      },
+    })
+    const { call, shutdown, ingress } = fixture({ routes: [slow, HELLO] })
+    shutdown.taskStarted('listener')
+    const task = ingress.run({ aborting: shutdown.aborting })
+    const held = call({ target: '/slow' })
+    shutdown.drain()
+    const refused = await call()
+    assert.deepEqual([refused.status, refused.json()['code']], [503, 'draining'])
+    assert.equal(refused.headers['connection'], 'close')
+    assert.equal((await call({ target: '/readyz' })).status, 503)
+    assert.equal((await call({ target: '/healthz' })).status, 200)
+    gate.resolve()
+    assert.equal((await held).status, 200)
+    await task
+  })
+
+  test('at the deadline what is still open is answered 503 and counted', async () => {
+    const deaf = route({ ...HELLO, path: '/deaf', handler: async () => await new Promise(() => {}) })
+    const { call, shutdown, ingress, runtime } = fixture({ routes: [deaf] })
+    shutdown.taskStarted('listener')
+    const task = ingress.run({ aborting: shutdown.aborting })
+    const held = [call({ target: '/deaf' }), call({ target: '/deaf' })]
+    shutdown.drain()
+    shutdown.abort()
+    await task
+    assert.deepEqual(
+      (await Promise.all(held)).map(({ status }) => status),
+      [503, 503],
+    )
+    assert.equal(runtime.metrics.value('tasks_aborted_total', { kind: 'request' }), 2)
+    assert.equal(runtime.clock.pending(), 0)
+  })
+})

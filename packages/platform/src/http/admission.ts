@@ -1,0 +1,70 @@
+/**
+ * Who is let in: a rate, a number in flight, a number of streams.
+ *
+ *     request ─▶ rate ─▶ in flight ≤ max_inflight ─▶ handler ─┬─▶ answered
+ *                  │         └─▶ 429                          └─▶ streams ≤ max_streams ─▶ body sent
+ *                  └─▶ 429
+ */
+import { CairnError, type Runtime, TokenBucket } from '@cairn/kernel'
+import type { IngressConfig } from './config.ts'
+
+/** Health and metrics are asked for by a few probes; this is many times what they need and still bounded. */
+const OPS_SHAPE = { rate: 100, burst: 200 }
+
+export type Seat = 'inflight' | 'stream'
+
+export class Admission {
+  readonly #runtime: Runtime
+  readonly #ops: TokenBucket
+  #bucket: TokenBucket | undefined
+  #config: IngressConfig
+  readonly #taken: Record<Seat, number> = { inflight: 0, stream: 0 }
+
+  constructor(runtime: Runtime, config: IngressConfig) {
+    this.#runtime = runtime
+    this.#ops = new TokenBucket(runtime.clock, OPS_SHAPE)
+    this.#config = config
+    this.#bucket = bucketOf(runtime, config)
+  }
+
+  /** New limits for whoever comes next; nobody who is in is sent away. */
+  reconfigure(config: IngressConfig): void {
+    const isSameRate = config.max_rps === this.#config.max_rps && config.burst === this.#config.burst
+    if (!isSameRate) this.#bucket = bucketOf(this.#runtime, config)
+    this.#config = config
+  }
+
+  takeOps(): void {
+    if (!this.#ops.tryTake()) throw busy('Too many health and metrics requests; ask less often.', this.#ops.waitMs())
+  }
+
+  takeRate(): void {
+    if (this.#bucket === undefined || this.#bucket.tryTake()) return
+    throw busy(`This service takes ${this.#config.max_rps} requests a second; slow down.`, this.#bucket.waitMs())
+  }
+
+  /** Takes a seat that `release` must give back. */
+  take(seat: Seat): void {
+    const max = seat === 'inflight' ? this.#config.max_inflight : this.#config.max_streams
+    if (this.#taken[seat] >= max) throw busy(`${max} ${SEAT_NAMES[seat]} are open; try again soon.`)
+    this.#taken[seat] += 1
+  }
+
+  release(seat: Seat): void {
+    this.#taken[seat] -= 1
+  }
+
+  get open(): number {
+    return this.#taken.inflight + this.#taken.stream
+  }
+}
+
+const SEAT_NAMES: Readonly<Record<Seat, string>> = { inflight: 'requests', stream: 'streams' }
+
+function bucketOf({ clock }: Runtime, { max_rps, burst }: IngressConfig): TokenBucket | undefined {
+  return max_rps === 0 ? undefined : new TokenBucket(clock, { rate: max_rps, burst })
+}
+
+function busy(detail: string, retryAfterMs = 1000): CairnError {
+  return new CairnError('Busy', detail, { retryAfterMs: Math.max(1, retryAfterMs) })
+}

@@ -1,0 +1,121 @@
+/**
+ * One request on its way through the pipeline: what is known of it so far, and how it can end early.
+ *
+ *     open ──answered──▶ over
+ *       └──end(reason): client gone, budget gone, service stopped──▶ ended ──▶ over
+ *
+ * Signal and deadline are made on first use; a route that answers at once makes neither.
+ */
+import { CairnError, Deadline, type Runtime } from '@cairn/kernel'
+import type { Token } from '@cairn/wire'
+import type { Seat } from './admission.ts'
+import type { IngressRequest, Peer } from './message.ts'
+import type { RequestHeaders } from './request-headers.ts'
+import type { RequestContext } from './route.ts'
+import type { ServedRoute } from './router.ts'
+
+/** For streams nobody set a budget for: long enough to mean none, short enough for every timer. */
+const UNLIMITED_MS = 24 * 3_600_000
+
+/** Nobody receives it; it keeps requests their clients gave up apart from those we failed. */
+const CLIENT_GONE_STATUS = 499
+
+export class Exchange implements RequestContext<unknown, unknown, unknown> {
+  readonly request: IngressRequest
+  readonly headers: RequestHeaders
+  readonly corrId: string
+  readonly draining: AbortSignal
+  readonly startedAt: number
+  path = ''
+  queryText = ''
+  host = ''
+  clientAddress: string
+  params: unknown
+  query: unknown
+  body: unknown
+  stream: AsyncIterable<Uint8Array> | undefined
+  token: Token | undefined
+  /** Most decoded body bytes the capability allows. */
+  tokenBytesMax = Number.POSITIVE_INFINITY
+  served: ServedRoute | undefined
+  /** The methods the path is served with, when this one is not among them. */
+  allow: readonly string[] | undefined
+  /** What it holds of the admission, until the work is over. */
+  seat: Seat | undefined
+  /** Its handler was called: what goes wrong from here on is not a refusal of the ingress. */
+  isHandled = false
+  /** Milliseconds from `startedAt`. */
+  budgetMs = UNLIMITED_MS
+  /** Hears of an early end, while there is still an answer to give. */
+  onEnd: ((reason: CairnError) => void) | undefined
+  readonly #runtime: Runtime
+  #deadline: Deadline | undefined
+  #controller: AbortController | undefined
+  #ended: CairnError | undefined
+
+  constructor(
+    runtime: Runtime,
+    request: IngressRequest,
+    headers: RequestHeaders,
+    corrId: string,
+    draining: AbortSignal,
+  ) {
+    this.#runtime = runtime
+    this.request = request
+    this.headers = headers
+    this.corrId = corrId
+    this.draining = draining
+    this.clientAddress = request.peer.address
+    this.startedAt = runtime.clock.now()
+  }
+
+  get method(): string {
+    return this.request.method
+  }
+
+  get peer(): Peer {
+    return this.request.peer
+  }
+
+  get remainingMs(): number {
+    return Math.max(0, this.startedAt + this.budgetMs - this.#runtime.clock.now())
+  }
+
+  get deadline(): Deadline {
+    this.#deadline ??= Deadline.after(this.#runtime.clock, this.remainingMs)
+    return this.#deadline
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller !== undefined) return this.#controller.signal
+    this.#controller = new AbortController()
+    const { signal } = this.request
+    if (this.#ended !== undefined) this.#controller.abort(this.#ended)
+    else if (signal.aborted) this.#controller.abort(clientGone())
+    else signal.addEventListener('abort', this.#onClientGone, { once: true })
+    return this.#controller.signal
+  }
+
+  /** Ends the request before its handler did. */
+  end(reason: CairnError): void {
+    if (this.#ended !== undefined) return
+    this.#ended = reason
+    this.#controller?.abort(reason)
+    this.onEnd?.(reason)
+  }
+
+  /** Nothing can end it any more; lets go of the client's signal. */
+  over(): void {
+    this.onEnd = undefined
+    if (this.#controller !== undefined) this.request.signal.removeEventListener('abort', this.#onClientGone)
+  }
+
+  readonly #onClientGone = (): void => {
+    this.end(clientGone())
+  }
+}
+
+function clientGone(): CairnError {
+  const detail = 'The client went away before the answer was ready.'
+  return new CairnError('Canceled', detail, { code: 'client_gone', status: CLIENT_GONE_STATUS })
+}

@@ -1,0 +1,416 @@
+/**
+ * The way of every request, whatever carried it here.
+ *
+ *     framing, Host ─▶ path ─┬─▶ ops ─▶ handler ─▶ answer
+ *                            └─▶ draining ─▶ connections ─▶ rate ─▶ cross-site ─▶ route ─▶ capability
+ *                                  ─▶ in flight ─▶ body, inflate ─▶ deadline ─▶ lane ─▶ handler ─▶ answer
+ *
+ * Every step passes or throws; a throw is answered as a problem. What is accepted is answered: by its handler, at
+ * its deadline, or when the service stops waiting.
+ */
+import {
+  CairnError,
+  isKind,
+  parseBudget,
+  type Runtime,
+  type Shutdown,
+  type TaskContext,
+  timedOut,
+  toCairnError,
+  Watch,
+} from '@cairn/kernel'
+import { type IpBlock, parseAddress } from '@cairn/wire'
+import { AccessLog } from './access-log.ts'
+import { AccountedStream, letGo } from './accounted-stream.ts'
+import { Admission } from './admission.ts'
+import { type Authorizer, granted } from './authorizer.ts'
+import { checked, declaredLength, parseQuery } from './body.ts'
+import { clientAddress, isLocal, proxyBlocks } from './client-address.ts'
+import type { IngressConfig } from './config.ts'
+import { CorrelationIds } from './correlation.ts'
+import { crossOriginHeaders, preflight, refuseCrossSiteWrite } from './cross-origin.ts'
+import { Exchange } from './exchange.ts'
+import { CODINGS, type Inflate, threadInflate } from './inflate.ts'
+import { type IngressRequest, type IngressResponse, isStream } from './message.ts'
+import { NO_ROUTE } from './metrics.ts'
+import { isLocalOnly, type OpsSource, opsRoutes } from './ops-routes.ts'
+import { problem } from './reply.ts'
+import { takeBody } from './request-body.ts'
+import { RequestHeaders } from './request-headers.ts'
+import { defineRoutes, type RequestContext, type RouteTable } from './route.ts'
+import { Router, type ServedRoute } from './router.ts'
+import { checkExpectation, checkFraming, crowded, draining, notFound, readTarget } from './stages.ts'
+import { HostNames } from './target.ts'
+
+type Answer = IngressResponse | Promise<IngressResponse>
+
+/** Runs the handler of a `work` route where the service wants it run. */
+export type WorkLane = (
+  context: RequestContext<unknown, unknown, unknown>,
+  run: () => Answer,
+) => Promise<IngressResponse>
+
+export interface IngressOptions {
+  readonly runtime: Runtime
+  readonly shutdown: Shutdown
+  readonly routes: RouteTable
+  readonly ops: Omit<OpsSource, 'shutdown' | 'topology'>
+  readonly config: IngressConfig
+  readonly authorizer: Authorizer
+  /** Needed by a table with `work` routes. */
+  readonly work?: WorkLane
+  /** The service's own names for the codes of the ingress: `{ body_cap: 'payload_too_large' }`. */
+  readonly codes?: Readonly<Record<string, string>>
+  /** A header that repeats the code of every problem, where a service promises one. */
+  readonly reasonHeader?: string
+  readonly inflate?: Inflate
+}
+
+export class Ingress {
+  readonly #options: IngressOptions
+  readonly #runtime: Runtime
+  readonly #shutdown: Shutdown
+  readonly #router: Router
+  readonly #admission: Admission
+  readonly #ids: CorrelationIds
+  readonly #log: AccessLog
+  readonly #inflate: Inflate
+  #config: IngressConfig
+  #hosts: HostNames
+  #proxies: readonly IpBlock[]
+  /** Accepted and not yet over, streams included: what a shutdown waits for, and aborts in the end. */
+  readonly #open = new Set<Exchange>()
+  readonly #isIdle = new Watch(true)
+
+  constructor(options: IngressOptions) {
+    const { runtime, shutdown, config, routes, ops } = options
+    this.#options = options
+    this.#runtime = runtime
+    this.#shutdown = shutdown
+    this.#config = config
+    const own = opsRoutes({ ...ops, shutdown, topology: runtime.topology, metricsText: this.#metricsText })
+    this.#router = new Router(defineRoutes([...own, ...routes]))
+    if (options.work === undefined && routes.some(({ lane }) => lane === 'work'))
+      throw new TypeError('A table with work routes needs a work lane.')
+    this.#admission = new Admission(runtime, config)
+    this.#ids = new CorrelationIds(runtime)
+    this.#log = new AccessLog(runtime, config.access_log_ratio)
+    this.#inflate = options.inflate ?? threadInflate
+    this.#hosts = new HostNames(config.hosts)
+    this.#proxies = proxyBlocks(config.trusted_proxies)
+  }
+
+  /** New limits, for every request that comes from now on. */
+  reconfigure(config: IngressConfig): void {
+    this.#proxies = proxyBlocks(config.trusted_proxies)
+    this.#hosts = new HostNames(config.hosts)
+    this.#admission.reconfigure(config)
+    this.#log.reconfigure(config.access_log_ratio)
+    this.#config = config
+  }
+
+  /** The answer to a request; never rejects. A body in it must be read to its end or returned. */
+  handle(request: IngressRequest): Promise<IngressResponse> {
+    const headers = new RequestHeaders(request.headers)
+    const id = this.#ids.of(headers.slot('x-corr-id'))
+    const exchange = new Exchange(this.#runtime, request, headers, id, this.#shutdown.draining)
+    let answer: Answer
+    try {
+      answer = this.#enter(exchange)
+    } catch (error) {
+      answer = this.#refuse(exchange, error)
+    }
+    if (answer instanceof Promise) return this.#settle(exchange, answer)
+    return Promise.resolve(this.#finish(exchange, answer))
+  }
+
+  /** Requests accepted and not yet over. */
+  get openRequests(): number {
+    return this.#open.size
+  }
+
+  /**
+   * The body of a service's listener task: returns once the service drains and nothing accepted is open, or, at the
+   * drain deadline, once everything still open has been answered 503 and counted.
+   */
+  async run({ aborting }: Pick<TaskContext, 'aborting'>): Promise<void> {
+    // Heard before the workers hear it, so that a straggler counts as one wherever its work is.
+    aborting.addEventListener('abort', this.#abortOpen, { once: true })
+    try {
+      await this.#shutdown.phase.until((phase) => phase !== 'running')
+      this.#isIdle.set(this.#open.size === 0)
+      await this.#isIdle.until((isIdle) => isIdle, { signal: aborting })
+    } catch (error) {
+      if (!aborting.aborted) throw error
+    } finally {
+      aborting.removeEventListener('abort', this.#abortOpen)
+    }
+  }
+
+  readonly #abortOpen = (): void => {
+    this.#runtime.metrics.count('tasks_aborted_total', { kind: 'request' }, this.#open.size)
+    for (const exchange of this.#open) exchange.end(stopped())
+  }
+
+  #enter(exchange: Exchange): Answer {
+    const { request, headers } = exchange
+    checkFraming(headers)
+    const { path, query, host } = readTarget(request.target, headers, this.#hosts)
+    exchange.path = path
+    exchange.queryText = query
+    exchange.host = host
+    const match = this.#router.find(request.method, path)
+    if (match.tag === 'found') exchange.served = match.served
+    if (match.tag === 'found' && match.served.route.lane === 'ops') return this.#answerOps(exchange, match.served)
+    if (request.door === 'metrics') throw notFound()
+    if (this.#shutdown.phase.value !== 'running') throw draining()
+    if (request.crowded) throw crowded()
+    this.#admission.takeRate()
+    const origins = this.#config.cors.allow_origins
+    refuseCrossSiteWrite(request.method, headers, origins)
+    if (match.tag === 'unknown') throw notFound()
+    if (match.tag === 'method') {
+      exchange.allow = match.allow
+      const answer = preflight(request.method, headers, origins, match.allow)
+      if (answer !== undefined) return answer
+      throw new CairnError('Malformed', `This path is served with ${match.allow.join(', ')}.`, {
+        code: 'method_not_allowed',
+        status: 405,
+      })
+    }
+    return this.#admit(exchange, match.served, match.params)
+  }
+
+  #answerOps(exchange: Exchange, { route }: ServedRoute): Answer {
+    const { request } = exchange
+    if (isLocalOnly(route.path) && request.door === 'service' && !isLocal(request.peer))
+      throw new CairnError(
+        'Forbidden',
+        `${route.path} is for this machine only; set metrics_addr to serve it elsewhere.`,
+        {
+          code: 'local_only',
+        },
+      )
+    this.#admission.takeOps()
+    exchange.isHandled = true
+    return route.handler(exchange)
+  }
+
+  #admit(exchange: Exchange, served: ServedRoute, params: Readonly<Record<string, string | undefined>>): Answer {
+    const { route } = served
+    const { headers } = exchange
+    exchange.params = params
+    if (this.#proxies.length > 0) {
+      const forwardedFor = headers.slot('x-forwarded-for')
+      exchange.clientAddress = clientAddress(exchange.clientAddress, forwardedFor, this.#proxies)
+    }
+    if (route.scope !== undefined) this.#authorize(exchange, route.scope, params['address'])
+    checkExpectation(headers)
+    const { stream } = route.limits ?? {}
+    const isStreaming = typeof stream === 'function' ? stream(exchange) : stream === true
+    const seat = isStreaming ? 'stream' : 'inflight'
+    this.#admission.take(seat)
+    exchange.seat = seat
+    served.open += 1
+    this.#open.add(exchange)
+    if (route.params !== undefined) exchange.params = checked(route.params, params, 'The path')
+    if (route.query !== undefined) exchange.query = parseQuery(route.query, exchange.queryText)
+    this.#setBudget(exchange, isStreaming ? undefined : (route.limits?.timeoutMs ?? this.#config.request_timeout))
+    const reading = takeBody(exchange, route, this.#config, this.#inflate, this.#runtime.metrics)
+    if (reading === undefined) return this.#run(exchange, served)
+    return reading.then(() => this.#run(exchange, served))
+  }
+
+  #authorize(exchange: Exchange, scope: NonNullable<RouteTable[number]['scope']>, address: string | undefined): void {
+    const { headers, method, path, clientAddress: ip } = exchange
+    const isCoded = headers.slot('content-encoding') !== undefined
+    const bodyBytes = isCoded ? undefined : declaredLength(headers.slot('content-length'))
+    const verdict = this.#options.authorizer.authorize(headers.slot('authorization'), {
+      scope,
+      method,
+      path,
+      ...(address === undefined ? {} : addressOf(address)),
+      ...(bodyBytes === undefined ? {} : { bodyBytes }),
+      ...(ip === '' ? {} : { ip }),
+    })
+    const { token, maxBytes } = granted(verdict, this.#runtime.metrics)
+    exchange.token = token
+    exchange.tokenBytesMax = maxBytes
+  }
+
+  #setBudget(exchange: Exchange, serverMs: number | undefined): void {
+    const { headers } = exchange
+    const requestTimeout = headers.slot('request-timeout')
+    const deadline = headers.slot('deadline')
+    const asked =
+      requestTimeout === undefined && deadline === undefined
+        ? undefined
+        : parseBudget({ requestTimeout, deadline }, this.#runtime.clock.wall())
+    exchange.budgetMs = Math.min(asked ?? exchange.budgetMs, serverMs ?? exchange.budgetMs)
+  }
+
+  #run(exchange: Exchange, { route }: ServedRoute): Answer {
+    if (exchange.remainingMs === 0) throw timedOut('the request')
+    exchange.isHandled = true
+    const { work } = this.#options
+    if (route.lane === 'work' && work !== undefined) return work(exchange, () => route.handler(exchange))
+    return route.handler(exchange)
+  }
+
+  /** Waits for the handler, but not past the deadline nor past the end of the service. */
+  #settle(exchange: Exchange, answer: Promise<IngressResponse>): Promise<IngressResponse> {
+    return new Promise((resolve) => {
+      const timer = this.#runtime.clock.timer(exchange.remainingMs, () => exchange.end(timedOut('the request')))
+      exchange.onEnd = (reason) => {
+        timer.cancel()
+        exchange.onEnd = undefined
+        resolve(this.#decorate(exchange, this.#refuse(exchange, reason)))
+      }
+      /** Whether somebody still waits for this answer; nobody does once `onEnd` has given another. */
+      const isInTime = (): boolean => {
+        timer.cancel()
+        return exchange.onEnd !== undefined
+      }
+      answer.then(
+        (response) => {
+          if (isInTime()) resolve(this.#finish(exchange, response))
+          else this.#discard(exchange, response)
+        },
+        (error: unknown) => {
+          if (isInTime()) resolve(this.#finish(exchange, this.#refuse(exchange, error)))
+          else this.#over(exchange)
+        },
+      )
+    })
+  }
+
+  /** The handler came too late: its answer is let go, and only now is its place free. */
+  #discard(exchange: Exchange, { body }: IngressResponse): void {
+    if (isStream(body)) letGo(body)
+    this.#over(exchange)
+  }
+
+  /** An error as an answer, counted and, if it is a defect of ours, logged. */
+  #refuse(exchange: Exchange, error: unknown): IngressResponse {
+    const { metrics, log } = this.#runtime
+    const known = this.#named(toCairnError(error))
+    const route = exchange.served?.route.path ?? NO_ROUTE
+    if (!exchange.isHandled) metrics.count('rejected_total', { reason: known.code })
+    if (known.status === 429) metrics.count('busy_rejections_total', { endpoint: route })
+    if (known.kind === 'Timeout' && known.status === 504) metrics.count('io_timeouts_total', { op: 'request' })
+    if (known.kind === 'Internal') {
+      metrics.count('internal_errors_total', { kind: 'request' })
+      log.error({ corr_id: exchange.corrId, route, error }, 'request failed')
+    }
+    const headers: string[] = []
+    if (exchange.allow !== undefined) headers.push('Allow', exchange.allow.join(', '))
+    if (known.status === 415) headers.push('Accept-Encoding', CODINGS.join(', '))
+    if (this.#options.reasonHeader !== undefined) headers.push(this.#options.reasonHeader, known.code)
+    return problem(known, exchange.corrId, { headers })
+  }
+
+  #named(error: CairnError): CairnError {
+    const code = this.#options.codes?.[error.code]
+    if (code === undefined) return error
+    const { kind, message, status, retryAfterMs, cause } = error
+    return new CairnError(kind, message, {
+      code,
+      status,
+      cause,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    })
+  }
+
+  /** The last touches of an answer in time; frees its place, or keeps it until its body has been read. */
+  #finish(exchange: Exchange, response: IngressResponse): IngressResponse {
+    if (!isStream(response.body) || exchange.method === 'HEAD') {
+      if (isStream(response.body)) letGo(response.body)
+      this.#over(exchange)
+      return this.#decorate(exchange, response)
+    }
+    if (exchange.seat === 'inflight') {
+      try {
+        this.#admission.take('stream')
+      } catch (error) {
+        this.#discard(exchange, response)
+        return this.#decorate(exchange, this.#refuse(exchange, error))
+      }
+      this.#admission.release('inflight')
+      exchange.seat = 'stream'
+    }
+    const body = new AccountedStream(response.body, lengthIn(response.headers), () => this.#over(exchange))
+    return this.#decorate(exchange, { ...response, body })
+  }
+
+  /** The headers every answer carries; counts it. */
+  #decorate(exchange: Exchange, { status, headers: given, body }: IngressResponse): IngressResponse {
+    const headers = [...given, 'X-Corr-ID', exchange.corrId]
+    const length = isStream(body) ? undefined : body === undefined ? 0 : Buffer.byteLength(body)
+    const hasLength = length !== undefined && status !== 204 && status !== 304
+    if (hasLength && (exchange.method !== 'HEAD' || body !== undefined)) headers.push('Content-Length', String(length))
+    if (this.#shutdown.phase.value !== 'running') headers.push('Connection', 'close')
+    const origins = this.#config.cors.allow_origins
+    if (origins.length > 0) headers.push(...crossOriginHeaders(exchange.headers, origins))
+    this.#count(exchange, status, length)
+    if (body === undefined || exchange.method === 'HEAD') return { status, headers }
+    return { status, headers, body }
+  }
+
+  #count(exchange: Exchange, status: number, bytesOut: number | undefined): void {
+    const { metrics, clock } = this.#runtime
+    const { served, method } = exchange
+    const elapsedMs = clock.now() - exchange.startedAt
+    this.#log.note(exchange, status, elapsedMs, bytesOut)
+    if (served === undefined) {
+      metrics.count('http_requests_total', { route: NO_ROUTE, method: knownMethod(method), status: String(status) })
+      return
+    }
+    metrics.count('http_requests_total', served.labels(status))
+    metrics.observe('request_latency_seconds', elapsedMs / 1000, served.latency)
+  }
+
+  #over(exchange: Exchange): void {
+    exchange.over()
+    if (exchange.seat === undefined) return
+    this.#admission.release(exchange.seat)
+    exchange.seat = undefined
+    if (exchange.served !== undefined) exchange.served.open -= 1
+    this.#open.delete(exchange)
+    if (this.#open.size === 0 && this.#shutdown.phase.value !== 'running') this.#isIdle.set(true)
+  }
+
+  readonly #metricsText = (): string | Promise<string> => {
+    const openByPath = new Map<string, number>()
+    for (const { route, open } of this.#router.routes) {
+      if (route.lane !== 'ops') openByPath.set(route.path, (openByPath.get(route.path) ?? 0) + open)
+    }
+    for (const [route, open] of openByPath) this.#runtime.metrics.set('inflight_requests', open, { route })
+    return this.#options.ops.metricsText()
+  }
+}
+
+function stopped(): CairnError {
+  return new CairnError('Canceled', 'The service stopped before this was done; ask again.', { retryAfterMs: 1000 })
+}
+
+/** The object a route is about, for caveats that name one; a malformed address is the handler's to refuse. */
+function addressOf(text: string): { address?: ReturnType<typeof parseAddress> } {
+  try {
+    return { address: parseAddress(text) }
+  } catch (error) {
+    if (isKind(error, 'Malformed')) return {}
+    throw error
+  }
+}
+
+function lengthIn(headers: readonly string[]): number | undefined {
+  const at = headers.findIndex((field, index) => index % 2 === 0 && field.toLowerCase() === 'content-length')
+  return at === -1 ? undefined : Number(headers[at + 1])
+}
+
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** Labels have few values, whatever a client calls its method. */
+function knownMethod(method: string): string {
+  return METHODS.includes(method) ? method : 'other'
+}

@@ -1,0 +1,39 @@
+/** A request and its answer as the pipeline sees them: plain data, no socket. */
+
+export interface Peer {
+  /** The other end's IP address; empty on a Unix socket. */
+  readonly address: string
+  readonly kind: 'tcp' | 'tls' | 'unix'
+}
+
+/** Which of a service's listeners a request came in by: the one for everybody, or the one for `metrics_addr`. */
+export type Door = 'service' | 'metrics'
+
+export interface IngressRequest {
+  readonly method: string
+  /** As it stands on the request line. */
+  readonly target: string
+  /** `name, value, name, value …` as received, so that a repeated field can be seen. */
+  readonly headers: readonly string[]
+  /** Absent when the message has no body. Reading it is what makes the client send it, if it asked first. */
+  readonly body: AsyncIterable<Uint8Array> | undefined
+  readonly peer: Peer
+  readonly door: Door
+  /** The connection came after the limits on connections were reached. */
+  readonly crowded: boolean
+  /** Fires when the client goes away. May be made on first use: whoever does not need it does not pay for it. */
+  readonly signal: AbortSignal
+}
+
+export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array>
+
+export interface IngressResponse {
+  readonly status: number
+  /** `name, value, name, value …`; the length of a whole body is added when it is sent. */
+  readonly headers: readonly string[]
+  readonly body?: ResponseBody
+}
+
+export function isStream(body: ResponseBody | undefined): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && !(body instanceof Uint8Array)
+}

@@ -1,0 +1,70 @@
+/** The body of a request, taken the way its route asks for it. */
+import { CairnError, isKind, type Metrics } from '@cairn/kernel'
+import { DENY_REASONS } from '@cairn/wire'
+import { checked, declaredLength, parseJsonBody, readBounded, readWhole, tooLarge } from './body.ts'
+import type { IngressConfig } from './config.ts'
+import type { Exchange } from './exchange.ts'
+import { codingOf, type Inflate, openCoded } from './inflate.ts'
+import type { Route } from './route.ts'
+
+/**
+ * Checks the declared size and coding now, and returns the rest of the reading where there is any: a request
+ * without a body goes on at once.
+ */
+export function takeBody(
+  exchange: Exchange,
+  route: Route,
+  config: IngressConfig,
+  inflate: Inflate,
+  metrics: Metrics,
+): Promise<void> | undefined {
+  const { headers, request } = exchange
+  const isStreaming = exchange.seat === 'stream'
+  const wholeMax = route.limits?.bodyBytes ?? config.max_body_bytes
+  const bytesMax = isStreaming ? (route.limits?.streamBytes ?? wholeMax) : wholeMax
+  const declared = declaredLength(headers.slot('content-length'))
+  if (declared !== undefined && declared > bytesMax) throw tooLarge(bytesMax)
+  if (isStreaming) {
+    if (codingOf(headers.slot('content-encoding')) !== undefined)
+      throw new CairnError('Malformed', 'A streamed body must come without Content-Encoding.', {
+        code: 'unsupported_coding',
+        status: 415,
+      })
+    const limit = Math.min(bytesMax, exchange.tokenBytesMax)
+    exchange.stream = readBounded(request.body, limit, () => (limit < bytesMax ? overCaveat() : tooLarge(bytesMax)))
+    if (route.body === 'bytes') exchange.body = new Uint8Array()
+    return undefined
+  }
+  if (route.body === undefined) return undefined
+  if (request.body !== undefined) return readInto(exchange, route.body, bytesMax, config, inflate, metrics)
+  exchange.body = route.body === 'bytes' ? new Uint8Array() : checked(route.body, undefined, 'The body')
+  return undefined
+}
+
+async function readInto(
+  exchange: Exchange,
+  form: NonNullable<Route['body']>,
+  bytesMax: number,
+  config: IngressConfig,
+  inflate: Inflate,
+  metrics: Metrics,
+): Promise<void> {
+  const { headers, request } = exchange
+  const coding = codingOf(headers.slot('content-encoding'))
+  let bytes = await readWhole(request.body, bytesMax)
+  if (coding !== undefined) {
+    const limits = { ratioMax: config.decompress_max_ratio, bytesMax: config.decompress_max_bytes }
+    try {
+      bytes = await openCoded(inflate, coding, bytes, limits)
+    } catch (error) {
+      metrics.count('decompress_reject_total', { reason: isKind(error, 'TooLarge') ? 'cap' : 'format' })
+      throw error
+    }
+  }
+  if (bytes.length > exchange.tokenBytesMax) throw overCaveat()
+  exchange.body = form === 'bytes' ? bytes : parseJsonBody(form, headers.slot('content-type'), bytes)
+}
+
+function overCaveat(): CairnError {
+  return new CairnError('Forbidden', DENY_REASONS.caveat_bytes.when, { code: 'caveat_bytes' })
+}

@@ -1,0 +1,101 @@
+/**
+ * The header fields of a request, read in one pass. The pipeline's own fields get a slot each; the rest
+ * stay in the raw list until somebody asks.
+ */
+
+/** Fields of which a second one would let two readers of the message see two different requests. */
+const SINGLE = [
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'authorization',
+  'range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'deadline',
+  'request-timeout',
+  'content-type',
+  'content-encoding',
+  'expect',
+] as const
+
+const REPEATABLE = [
+  'x-corr-id',
+  'origin',
+  'sec-fetch-site',
+  'access-control-request-method',
+  'x-forwarded-for',
+] as const
+
+type SlotName = (typeof SINGLE)[number] | (typeof REPEATABLE)[number]
+
+const SLOT_NAMES: readonly SlotName[] = [...SINGLE, ...REPEATABLE]
+
+/** Fields every browser and tool sends and the pipeline never reads: known, so that they cost one lookup. */
+const SKIPPED = ['user-agent', 'accept', 'accept-encoding', 'accept-language', 'connection', 'cache-control', 'cookie']
+const SKIP = -1
+
+/** `x-corr-id` as `X-Corr-Id`: the other spelling that is common. */
+function titleCase(name: string): string {
+  return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())
+}
+
+/** Slot by field name, in both common spellings; other spellings are lowered first. */
+const SLOTS: ReadonlyMap<string, number> = new Map(
+  [...SLOT_NAMES, ...SKIPPED].flatMap((name, index) => {
+    const slot = index < SLOT_NAMES.length ? index : SKIP
+    return [
+      [name, slot],
+      [titleCase(name), slot],
+    ] as [string, number][]
+  }),
+)
+
+export class RequestHeaders {
+  readonly raw: readonly string[]
+  readonly #slots: (string | undefined)[] = new Array<string | undefined>(SLOT_NAMES.length)
+  /** The first field that came twice and must not; the request is refused for it. */
+  readonly repeated: string | undefined
+
+  constructor(raw: readonly string[]) {
+    this.raw = raw
+    let repeated: string | undefined
+    for (let at = 0; at + 1 < raw.length; at += 2) {
+      const name = raw[at] ?? ''
+      const slot = SLOTS.get(name) ?? SLOTS.get(name.toLowerCase())
+      if (slot === undefined || slot === SKIP) continue
+      if (this.#slots[slot] === undefined) this.#slots[slot] = raw[at + 1]
+      else if (slot < SINGLE.length) repeated ??= SLOT_NAMES[slot]
+    }
+    this.repeated = repeated
+  }
+
+  /** One of the pipeline's own fields. */
+  slot(name: SlotName): string | undefined {
+    return this.#slots[SLOT_OF[name]]
+  }
+
+  /** The first field of this name (lower case), of any kind. */
+  get(name: string): string | undefined {
+    const { raw } = this
+    for (let at = 0; at + 1 < raw.length; at += 2) {
+      const field = raw[at] ?? ''
+      if (field.length === name.length && (field === name || field.toLowerCase() === name)) return raw[at + 1]
+    }
+    return undefined
+  }
+
+  /** Every field of this name (lower case), in order. */
+  all(name: string): string[] {
+    const values: string[] = []
+    for (let at = 0; at + 1 < this.raw.length; at += 2) {
+      if (this.raw[at]?.toLowerCase() === name) values.push(this.raw[at + 1] ?? '')
+    }
+    return values
+  }
+}
+
+const SLOT_OF = Object.fromEntries(SLOT_NAMES.map((name, slot) => [name, slot])) as Readonly<Record<SlotName, number>>

@@ -1,0 +1,220 @@
+/**
+ * A service from start to stop: what every `main.ts` has in common.
+ *
+ *     build ─▶ tasks start ─▶ listeners open ─▶ running
+ *
+ *     stop ─▶ /readyz false, new requests 503 ─▶ accepted requests end ─▶ intake queues close ─▶ workers end
+ *          ─▶ listeners close ─▶ resources close            (at the drain deadline: abort, count, go on)
+ */
+import {
+  type Config,
+  Health,
+  type Runtime,
+  type StopReport,
+  Supervisor,
+  type TaskContext,
+  toCairnError,
+} from '@cairn/kernel'
+import type { Rebinding } from '../config/store.ts'
+import type { IngressConfig, ListenConfig } from './config.ts'
+import { Ingress, type IngressOptions } from './ingress.ts'
+import { boundHosts, listenSpecs } from './listen-config.ts'
+import type { Listen } from './listener.ts'
+import { Listeners } from './listeners.ts'
+import { serveNode } from './node-listener.ts'
+
+/** The part of a service's configuration that is the same in all of them. */
+export interface ServiceConfig extends ListenConfig {
+  readonly ingress: IngressConfig
+  /** Milliseconds. */
+  readonly drain_deadline: number
+}
+
+/** A queue that requests fill: closed when none can any more, emptied when nobody will serve it. */
+export interface Intake {
+  close(): void
+  abort(): number
+}
+
+/** What a service brings: its routes, and what has to be closed after them. */
+export interface ServiceParts extends Pick<IngressOptions, 'routes' | 'work' | 'codes' | 'reasonHeader'> {
+  readonly intake?: readonly Intake[]
+  /** More for `/readyz`. */
+  readonly readyFields?: IngressOptions['ops']['readyFields']
+  /** Runs last. */
+  readonly close?: () => Promise<void>
+}
+
+export interface ServiceOptions<C extends ServiceConfig> extends Pick<IngressOptions, 'authorizer' | 'inflate'> {
+  readonly runtime: Runtime
+  readonly config: Config<C>
+  /** Readiness conditions of the service; `listener_bound` is added. */
+  readonly conditions: readonly string[]
+  readonly version: Readonly<Record<string, unknown>>
+  readonly metricsText: () => string | Promise<string>
+  /** Starts the service's tasks on the supervisor and returns its parts. */
+  readonly build: (host: { readonly supervisor: Supervisor; readonly health: Health }) => Promise<ServiceParts>
+  /** A task failed too often; the service stops by itself. */
+  readonly onFatal?: (task: string, error: unknown) => void
+  readonly listen?: Listen
+}
+
+export interface RunningService<C extends ServiceConfig> {
+  readonly health: Health
+  readonly ingress: Ingress
+  readonly urls: readonly string[]
+  /** For `ConfigStore.follow`. */
+  rebind(next: C): Promise<Rebinding>
+  /** Drains and closes; every call returns the outcome of the first. */
+  stop(): Promise<StopReport>
+  /** The second signal. */
+  abort(): void
+}
+
+/** Starts the service; throws, with nothing left behind, if a part or a listener cannot be opened. */
+export async function runService<C extends ServiceConfig>(options: ServiceOptions<C>): Promise<RunningService<C>> {
+  const { runtime, config } = options
+  const health = new Health([...options.conditions, LISTENER_BOUND])
+  let service: Service<C> | undefined
+  const supervisor = new Supervisor(runtime, {
+    drainDeadlineMs: config.current.drain_deadline,
+    onFatal: (task, error) => {
+      health.fail(task, toCairnError(error).message)
+      options.onFatal?.(task, error)
+      service?.stop().catch((failure: unknown) => runtime.log.error({ error: failure }, 'service did not stop cleanly'))
+    },
+  })
+  try {
+    const parts = await options.build({ supervisor, health })
+    service = new Service(options, supervisor, health, parts)
+    await service.open()
+    return service
+  } catch (error) {
+    await (service ?? supervisor).stop()
+    throw error
+  }
+}
+
+const LISTENER_BOUND = 'listener_bound'
+
+class Service<C extends ServiceConfig> implements RunningService<C> {
+  readonly health: Health
+  readonly ingress: Ingress
+  readonly #options: ServiceOptions<C>
+  readonly #supervisor: Supervisor
+  readonly #parts: ServiceParts
+  readonly #listeners: Listeners
+  /** Hosts that are ours because we listen on them. */
+  #boundHosts: readonly string[] = []
+  #stopping: Promise<StopReport> | undefined
+
+  constructor(options: ServiceOptions<C>, supervisor: Supervisor, health: Health, parts: ServiceParts) {
+    const { runtime, authorizer, inflate, version, config } = options
+    const { routes, work, codes, reasonHeader, readyFields } = parts
+    this.#options = options
+    this.#supervisor = supervisor
+    this.#parts = parts
+    this.health = health
+    this.ingress = new Ingress({
+      runtime,
+      shutdown: supervisor.shutdown,
+      routes,
+      authorizer,
+      config: config.current.ingress,
+      ops: { health, version, metricsText: this.#metricsText, ...given({ readyFields }) },
+      ...given({ work, codes, reasonHeader, inflate }),
+    })
+    const shared = { runtime, ingress: this.ingress, config: config.current.ingress }
+    this.#listeners = new Listeners(options.listen ?? serveNode, shared)
+    supervisor.start('listener', this.#listen)
+    supervisor.start('config-reloader', this.#followConfig)
+  }
+
+  get urls(): readonly string[] {
+    return this.#listeners.urls
+  }
+
+  async open(): Promise<void> {
+    const rebinding = await this.rebind(this.#options.config.current)
+    await rebinding.finish()
+    this.health.meet(LISTENER_BOUND)
+  }
+
+  async rebind(next: C): Promise<Rebinding> {
+    const specs = await listenSpecs(next)
+    const [before, after] = [this.#boundHosts, boundHosts(specs)]
+    // While both are open, the hosts of both are ours.
+    this.#bindHosts([...before, ...after])
+    try {
+      const rebinding = await this.#listeners.rebind(specs, next.drain_deadline)
+      return {
+        finish: async () => {
+          await rebinding.finish()
+          this.#bindHosts(after)
+        },
+        rollBack: async () => {
+          await rebinding.rollBack()
+          this.#bindHosts(before)
+        },
+      }
+    } catch (error) {
+      this.#bindHosts(before)
+      throw error
+    }
+  }
+
+  async stop(): Promise<StopReport> {
+    this.#stopping ??= this.#stop()
+    return await this.#stopping
+  }
+
+  abort(): void {
+    this.#supervisor.abort()
+  }
+
+  async #stop(): Promise<StopReport> {
+    const report = await this.#supervisor.stop()
+    for (const queue of this.#parts.intake ?? []) queue.abort()
+    await this.#listeners.close()
+    await this.#parts.close?.()
+    return report
+  }
+
+  readonly #listen = async (context: TaskContext): Promise<void> => {
+    await this.ingress.run(context)
+    for (const queue of this.#parts.intake ?? []) queue.close()
+  }
+
+  /** Live keys take effect here; certificates are read again, since a reload is how their renewal is announced. */
+  readonly #followConfig = async ({ draining }: TaskContext): Promise<void> => {
+    const { snapshot } = this.#options.config
+    for (let seen = snapshot.version; ; ) {
+      const { value, version } = await snapshot.changed(seen, { signal: draining })
+      seen = version
+      this.#listeners.reconfigure(value.values.ingress)
+      this.#bindHosts(this.#boundHosts)
+      try {
+        this.#listeners.renewTls(await listenSpecs(value.values))
+      } catch (error) {
+        this.#options.runtime.log.error({ error: toCairnError(error).message }, 'certificate not renewed')
+      }
+    }
+  }
+
+  #bindHosts(hosts: readonly string[]): void {
+    this.#boundHosts = hosts
+    const { ingress } = this.#options.config.current
+    this.ingress.reconfigure({ ...ingress, hosts: [...ingress.hosts, ...hosts] })
+  }
+
+  readonly #metricsText = (): string | Promise<string> => {
+    this.#options.runtime.metrics.set('open_connections', this.#listeners.openConnections)
+    return this.#options.metricsText()
+  }
+}
+
+/** Without the keys that have no value: an optional key is absent, not undefined. */
+function given<T extends object>(optional: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const present = Object.entries(optional).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}

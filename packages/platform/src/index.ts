@@ -1,0 +1,86 @@
+export { type Loaded, loadConfig } from './config/load.ts'
+export { type ConfigProblem, type RefusalReason, renderProblems } from './config/problem.ts'
+export { byteSize, duration, type Quantity } from './config/quantity.ts'
+export { renderConfigReference } from './config/reference.ts'
+export {
+  type ConfigSchemas,
+  type ConfigValues,
+  type DeclaredKey,
+  declaredKeys,
+  type Reload,
+  type SettingFacts,
+  section,
+  setting,
+} from './config/setting.ts'
+export type { ConfigFlag, ConfigSources } from './config/sources.ts'
+export {
+  type ConfigChange,
+  type ConfigFollower,
+  type ConfigRow,
+  ConfigStore,
+  type Opened,
+  type Rebinding,
+  type ReloadOutcome,
+  type ReloadSource,
+  reloadMetrics,
+} from './config/store.ts'
+export type { Crypto } from './crypto.ts'
+export { systemCrypto } from './crypto-system.ts'
+export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from './data/data-directory.ts'
+export { makeRootKey, type RootKey } from './data/root-key.ts'
+export type { SnapshotSource } from './data/snapshot.ts'
+export type { Disk, DiskEntry, DiskFile, DiskLock, DiskSpace, OpenOptions } from './disk/disk.ts'
+export { diskError, diskFailure, fileFailed, locked, shortWrite } from './disk/disk-error.ts'
+export { makeDirectories, readSmallFile, replaceSmallFile } from './disk/durable-file.ts'
+export { FileBytes } from './disk/file-bytes.ts'
+export { type DirectoryNode, type FileNode, FileTree, type TreeNode } from './disk/file-tree.ts'
+export { MemoryDisk } from './disk/memory-disk.ts'
+export { RealDisk } from './disk/real-disk.ts'
+export { abortable } from './egress/abortable.ts'
+export { type AddressClass, classifyAddress, isPublicUnicast } from './egress/address.ts'
+export { GuardedTransport, type GuardedTransportOptions } from './egress/guarded-transport.ts'
+export { nodeLookup } from './egress/node-lookup.ts'
+export {
+  type IncomingBody,
+  type IncomingResponse,
+  type Lookup,
+  type OutgoingRequest,
+  type Transport,
+  unixSocketPath,
+  unixUrl,
+} from './egress/transport.ts'
+export { UndiciTransport } from './egress/undici-transport.ts'
+export { joinUrl, UrlPolicy, type UrlPolicyOptions } from './egress/url-policy.ts'
+export { type Authorizer, capabilityAuthorizer } from './http/authorizer.ts'
+export { type IngressConfig, ingressSection, type ListenConfig, listenKeys } from './http/config.ts'
+export type { Ingress } from './http/ingress.ts'
+export type { IngressRequest, IngressResponse } from './http/message.ts'
+export { INGRESS_METRICS } from './http/metrics.ts'
+export { json } from './http/reply.ts'
+export { defineRoutes, type Route, type RouteTable, route } from './http/route.ts'
+export { type RunningService, runService, type ServiceConfig } from './http/service.ts'
+export { KV_KEY_BYTES_MAX, type Kv, type KvEntry, type KvOpener, type KvOperation, type KvRange } from './kv/kv.ts'
+export { checkOperations, kvAlreadyOpen, kvClosed, kvPoisoned } from './kv/kv-error.ts'
+export { LmdbKvOpener } from './kv/lmdb-kv.ts'
+export { MemoryKvOpener } from './kv/memory-kv.ts'
+export { SortedMap } from './kv/sorted-map.ts'
+export {
+  type LogDestination,
+  type LogFormat,
+  type LogLevel,
+  LogOutput,
+  type LogOutputOptions,
+  logSection,
+  standardError,
+} from './observe/log-output.ts'
+export { PROCESS_METRICS, ProcessMetrics } from './observe/process-metrics.ts'
+export { PrometheusMetrics } from './observe/prometheus-metrics.ts'
+export type { Platform } from './platform.ts'
+export type { HostProcess, Signal } from './process/process.ts'
+export { RealProcess } from './process/real-process.ts'
+export { createPlatform, openWorkers, type SharedMachine } from './real-platform.ts'
+export { RealThread } from './workers/real-thread.ts'
+export { runTask } from './workers/run-task.ts'
+export { openReply } from './workers/thread-reply.ts'
+export { type Thread, type ThreadRequest, WorkerPool, type WorkerPoolOptions } from './workers/worker-pool.ts'
+export type { WorkerOptions, Workers, WorkerTask } from './workers/workers.ts'

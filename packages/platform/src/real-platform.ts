@@ -1,0 +1,51 @@
+import { availableParallelism } from 'node:os'
+import type { Runtime } from '@cairn/kernel'
+import { systemCrypto } from './crypto-system.ts'
+import { MemoryDisk } from './disk/memory-disk.ts'
+import { RealDisk } from './disk/real-disk.ts'
+import type { Lookup, Transport } from './egress/transport.ts'
+import { LmdbKvOpener } from './kv/lmdb-kv.ts'
+import { MemoryKvOpener } from './kv/memory-kv.ts'
+import type { Platform } from './platform.ts'
+import { RealProcess } from './process/real-process.ts'
+import { RealThread } from './workers/real-thread.ts'
+import { WorkerPool } from './workers/worker-pool.ts'
+import type { Workers } from './workers/workers.ts'
+
+/** What the services of one process share. Whoever made it closes it, after everything that uses it. */
+export interface SharedMachine {
+  readonly workers: Workers
+  readonly transport: Transport
+  readonly lookup: Lookup
+  /** Set for amnesia: each service's files and indexes live in this much memory, and no file is opened for writing. */
+  readonly memoryBytes?: number | undefined
+}
+
+/** Jobs that may wait for a worker thread; at 10 ms each about a second and a quarter of work for one thread. */
+const WORKER_QUEUE_CAPACITY = 128
+
+/** Threads for work that would hold up the event loop: all cores but the one it runs on. */
+export function openWorkers(runtime: Runtime): WorkerPool {
+  return new WorkerPool(runtime, {
+    threads: Math.max(1, availableParallelism() - 1),
+    queueCapacity: WORKER_QUEUE_CAPACITY,
+    makeThread: () => new RealThread(),
+  })
+}
+
+/** This machine, as one service sees it: files and timers are its own, threads and connections are shared. */
+export function createPlatform(
+  runtime: Runtime,
+  { workers, transport, lookup, memoryBytes }: SharedMachine,
+): Platform {
+  return {
+    ...runtime,
+    disk: memoryBytes === undefined ? new RealDisk(runtime) : new MemoryDisk(runtime, memoryBytes),
+    kv: memoryBytes === undefined ? new LmdbKvOpener(runtime) : new MemoryKvOpener(runtime),
+    workers,
+    crypto: systemCrypto,
+    process: new RealProcess(),
+    transport,
+    lookup,
+  }
+}

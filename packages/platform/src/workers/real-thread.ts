@@ -1,0 +1,58 @@
+import { Worker } from 'node:worker_threads'
+import { CairnError, canceled } from '@cairn/kernel'
+import { openReply, type ThreadReply } from './thread-reply.ts'
+import type { Thread, ThreadRequest } from './worker-pool.ts'
+
+/** A worker thread. It dies with its job when the job is canceled: nothing else stops a loop that does not yield. */
+export class RealThread implements Thread {
+  readonly #worker = new Worker(new URL('./thread-main.ts', import.meta.url))
+  #usable = true
+
+  constructor() {
+    // Between jobs a crash only means that the next job gets another thread.
+    this.#worker.on('error', () => {
+      this.#usable = false
+    })
+    this.#worker.on('exit', () => {
+      this.#usable = false
+    })
+  }
+
+  get usable(): boolean {
+    return this.#usable
+  }
+
+  async run(request: ThreadRequest, signal: AbortSignal): Promise<unknown> {
+    try {
+      return openReply(await this.#exchange(request, signal))
+    } finally {
+      if (signal.aborted) await this.stop()
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#usable = false
+    await this.#worker.terminate()
+  }
+
+  /** One message there and one back; the thread's end, or the signal, ends the wait. */
+  async #exchange({ module, name, input, transfer }: ThreadRequest, signal: AbortSignal): Promise<ThreadReply> {
+    using listeners = new DisposableStack()
+    return await new Promise<ThreadReply>((resolve, reject) => {
+      const crashed = (cause: unknown): void => reject(threadCrashed(cause))
+      const stopped = (): void => reject(canceled(signal))
+      this.#worker.on('message', resolve).on('error', crashed).on('exit', crashed)
+      signal.addEventListener('abort', stopped)
+      listeners.defer(() => {
+        this.#worker.off('message', resolve).off('error', crashed).off('exit', crashed)
+        signal.removeEventListener('abort', stopped)
+      })
+      this.#worker.postMessage({ module, name, input }, transfer)
+    })
+  }
+}
+
+function threadCrashed(cause: unknown): CairnError {
+  const detail = 'The worker thread of this job crashed; other jobs are not affected.'
+  return new CairnError('Internal', detail, { code: 'worker_crashed', cause })
+}

@@ -1,0 +1,19 @@
+/** What runs inside a worker thread: one request at a time, one reply each. */
+import { parentPort } from 'node:worker_threads'
+import { runTask } from './run-task.ts'
+import { failedReply } from './thread-reply.ts'
+import type { ThreadRequest } from './worker-pool.ts'
+
+parentPort?.on('message', ({ module, name, input }: Omit<ThreadRequest, 'transfer'>) => {
+  runTask(module, name, input).then(
+    (reply) => {
+      try {
+        parentPort?.postMessage(reply)
+      } catch (error) {
+        // The output holds something that cannot be cloned.
+        parentPort?.postMessage(failedReply(error))
+      }
+    },
+    () => undefined,
+  )
+})
