@@ -51,14 +51,31 @@ export {
 } from './egress/transport.ts'
 export { UndiciTransport } from './egress/undici-transport.ts'
 export { joinUrl, UrlPolicy, type UrlPolicyOptions } from './egress/url-policy.ts'
-export { type Authorizer, capabilityAuthorizer } from './http/authorizer.ts'
+export { type Authorizer, capabilityAuthorizer, NO_CAPABILITIES } from './http/authorizer.ts'
 export { type IngressConfig, ingressSection, type ListenConfig, listenKeys } from './http/config.ts'
-export type { Ingress } from './http/ingress.ts'
-export type { IngressRequest, IngressResponse } from './http/message.ts'
+export { type EventSource, eventFrame, eventStream, type ServerEvent } from './http/event-stream.ts'
+export { type Inflate, inlineInflate } from './http/inflate.ts'
+export { Ingress, type IngressOptions, type WorkLane } from './http/ingress.ts'
+export type { ListenAddress } from './http/listen-address.ts'
+export type { Listen, Listener, ListenerOptions } from './http/listener.ts'
+export { type IngressRequest, type IngressResponse, isStream, type Peer } from './http/message.ts'
 export { INGRESS_METRICS } from './http/metrics.ts'
-export { json } from './http/reply.ts'
-export { defineRoutes, type Route, type RouteTable, route } from './http/route.ts'
-export { type RunningService, runService, type ServiceConfig } from './http/service.ts'
+export { serveNode } from './http/node-listener.ts'
+export { type ApiTitle, openApi } from './http/openapi.ts'
+export { type OpsSource, opsRoutes } from './http/ops-routes.ts'
+export { empty, json, problem } from './http/reply.ts'
+export {
+  defineRoutes,
+  type RequestContext,
+  type RequestHead,
+  type Route,
+  type RouteRow,
+  type RouteTable,
+  route,
+} from './http/route.ts'
+export { renderRoutes } from './http/route-docs.ts'
+export { type RunningService, runService, type ServiceConfig, type ServiceParts } from './http/service.ts'
+export { queueLane, serveWorkLane, type WorkQueue } from './http/work-lane.ts'
 export { KV_KEY_BYTES_MAX, type Kv, type KvEntry, type KvOpener, type KvOperation, type KvRange } from './kv/kv.ts'
 export { checkOperations, kvAlreadyOpen, kvClosed, kvPoisoned } from './kv/kv-error.ts'
 export { LmdbKvOpener } from './kv/lmdb-kv.ts'

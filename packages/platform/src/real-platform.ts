@@ -34,10 +34,7 @@ export function openWorkers(runtime: Runtime): WorkerPool {
 }
 
 /** This machine, as one service sees it: files and timers are its own, threads and connections are shared. */
-export function createPlatform(
-  runtime: Runtime,
-  { workers, transport, lookup, memoryBytes }: SharedMachine,
-): Platform {
+export function createPlatform(runtime: Runtime, { workers, transport, lookup, memoryBytes }: SharedMachine): Platform {
   return {
     ...runtime,
     disk: memoryBytes === undefined ? new RealDisk(runtime) : new MemoryDisk(runtime, memoryBytes),

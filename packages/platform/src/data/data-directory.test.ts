@@ -89,9 +89,10 @@ describe('the data directory', () => {
     })
   })
 
-  test('one process at a time: the second is told what to do, and gets it once the first was killed', async () => {
+  test('one process at a time: the second is told what to do, and gets it once the first was killed', async (t) => {
     await onDisk(async (machine, root) => {
       const holder = hold(root)
+      t.after(() => holder.kill('SIGKILL'))
       const [line] = (await once(holder.stdout!.setEncoding('utf8'), 'data')) as [string]
       assert.match(line, /^open [0-9a-f]{64}\n$/)
       const second = spawnSync(process.execPath, [script(), root], { encoding: 'utf8' })

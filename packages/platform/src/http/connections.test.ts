@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import { test } from 'node:test'
+import { MemoryMetrics } from '@cairn/kernel'
+import fc from 'fast-check'
+import { type Connection, Connections } from './connections.ts'
+import { METRICS } from './test/fixture.ts'
+
+class FakeSocket extends EventEmitter {
+  readonly remoteAddress: string | undefined
+  isDestroyed = false
+
+  constructor(remoteAddress: string | undefined) {
+    super()
+    this.remoteAddress = remoteAddress
+  }
+
+  destroy(): void {
+    if (this.isDestroyed) return
+    this.isDestroyed = true
+    this.emit('close')
+  }
+}
+
+function table(max_connections: number, max_connections_per_address: number) {
+  const metrics = new MemoryMetrics(METRICS)
+  const connections = new Connections(metrics, 'tcp', { max_connections, max_connections_per_address })
+  const arrive = (address: string | undefined): { socket: FakeSocket; connection: Connection | undefined } => {
+    const socket = new FakeSocket(address)
+    return { socket, connection: connections.accept(socket as unknown as Socket, () => {}) }
+  }
+  return { connections, arrive, metrics }
+}
+
+test('past the limit of one address a few are told so, the rest is closed, others are not affected', () => {
+  const { arrive } = table(1000, 2)
+  const many = Array.from({ length: 20 }, () => arrive('192.0.2.1'))
+  assert.deepEqual(
+    many.slice(0, 3).map(({ connection }) => connection?.crowded),
+    [false, false, true],
+  )
+  assert.deepEqual(many.map(({ socket }) => socket.isDestroyed).indexOf(true), 2 + 16)
+  assert.equal(arrive('192.0.2.2').connection?.crowded, false)
+})
+
+test('past the total the longest idle one makes room, and a busy one never does', () => {
+  const { arrive } = table(3, 0)
+  const [busy, first, second] = [arrive('192.0.2.1'), arrive('192.0.2.2'), arrive('192.0.2.3')]
+  busy.connection!.active = 1
+  assert.equal(arrive('192.0.2.4').connection?.crowded, false)
+  assert.deepEqual([busy.socket.isDestroyed, first.socket.isDestroyed, second.socket.isDestroyed], [false, true, false])
+})
+
+test('when all are busy the next ones are told so, up to the reserve', () => {
+  const { arrive, metrics } = table(2, 0)
+  for (let count = 0; count < 2 + 64; count += 1) arrive('192.0.2.1').connection!.active = 1
+  assert.equal(arrive('192.0.2.1').connection, undefined)
+  assert.equal(metrics.value('connections_refused_total', { reason: 'total' }), 1)
+})
+
+test('a socket that is gone before it is accepted is never taken for a local one', () => {
+  const { arrive, connections } = table(2, 0)
+  assert.equal(arrive(undefined).connection, undefined)
+  assert.equal(connections.size, 0)
+})
+
+test('whatever comes and goes, the counts are right and the limits hold', () => {
+  const step = fc.oneof(
+    fc.record({ tag: fc.constant('arrive' as const), address: fc.constantFrom('a', 'b', 'c') }),
+    fc.record({ tag: fc.constant('leave' as const), index: fc.nat(50) }),
+    fc.record({ tag: fc.constant('toggle' as const), index: fc.nat(50) }),
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
+      const { connections, arrive } = table(20, 5)
+      for (const move of steps) {
+        const all = [...connections]
+        if (move.tag === 'arrive') arrive(move.address)
+        else if (move.tag === 'leave') all[move.index % Math.max(1, all.length)]?.socket.destroy()
+        else {
+          const connection = all[move.index % Math.max(1, all.length)]
+          if (connection !== undefined) connection.active = 1 - connection.active
+        }
+        assert.ok(connections.size <= 20 + 64)
+        for (const address of ['a', 'b', 'c'])
+          assert.ok([...connections].filter(({ peer }) => peer.address === address).length <= 5 + 16)
+      }
+      connections.destroyAll()
+      assert.equal(connections.size, 0)
+      for (let count = 0; count < 5; count += 1) assert.equal(arrive('a').connection?.crowded, false)
+    }),
+  )
+})

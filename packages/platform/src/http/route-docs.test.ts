@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Health, LiveTopology, Shutdown } from '@cairn/kernel'
+import { z } from 'zod'
+import { openApi } from './openapi.ts'
+import { opsRoutes } from './ops-routes.ts'
+import { json } from './reply.ts'
+import { defineRoutes, type Route, route } from './route.ts'
+import { renderRoutes } from './route-docs.ts'
+import { HELLO } from './test/fixture.ts'
+import { FILES, NOTE, UPLOAD } from './test/routes.ts'
+
+const PIN: Route = route({
+  method: 'POST',
+  path: '/admin/pin/:address',
+  lane: 'work',
+  summary: 'Pins.',
+  scope: 'index:pin',
+  body: z.strictObject({ days: z.int().min(1) }),
+  responses: { 200: { description: 'Pinned.', schema: z.strictObject({ ok: z.boolean() }) } },
+  errors: { not_found: 404 },
+  handler: () => json(200, { ok: true }),
+})
+
+test('the document says what the table says', () => {
+  const document = openApi(
+    { title: 'index', version: '0.1.0', description: 'Finds.' },
+    defineRoutes([PIN, NOTE, FILES]),
+  )
+  const { paths, openapi } = document as {
+    openapi: string
+    paths: Record<string, Record<string, Record<string, unknown>>>
+  }
+  assert.equal(openapi, '3.1.0')
+  assert.deepEqual(Object.keys(paths), ['/admin/pin/{address}', '/notes/{name}', '/files/{path}'])
+  const pin = paths['/admin/pin/{address}']?.['post']
+  assert.deepEqual(pin?.['security'], [{ capability: ['index:pin'] }])
+  assert.deepEqual(pin['requestBody'], {
+    required: true,
+    content: {
+      'application/json': {
+        schema: {
+          type: 'object',
+          properties: { days: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } },
+          required: ['days'],
+          additionalProperties: false,
+        },
+      },
+    },
+  })
+  assert.deepEqual(Object.keys(pin['responses'] as object), [
+    ...['200', '400', '401', '403', '404', '408', '413', '415', '421', '429', '503', '504'],
+  ])
+  const put = paths['/notes/{name}']?.['put']
+  assert.deepEqual(put?.['parameters'], [
+    { name: 'name', in: 'path', required: true, schema: { type: 'string', maxLength: 8 } },
+    { name: 'pin', in: 'query', required: false, schema: { type: 'string', enum: ['yes', 'no'] } },
+  ])
+})
+
+test('the Markdown table has one line for each route', () => {
+  const ops = opsRoutes({
+    health: new Health([]),
+    shutdown: new Shutdown(),
+    topology: new LiveTopology(() => {}),
+    version: {},
+    metricsText: () => '',
+  })
+  const text = renderRoutes(defineRoutes([...ops, PIN, UPLOAD]))
+  assert.equal(text.trimEnd().split('\n').length, 2 + 5 + 2)
+  assert.match(
+    text,
+    /\| `POST` \| `\/admin\/pin\/:address` \| `index:pin` \| work \| Pins\. \| 200 \| .*404 `not_found`/,
+  )
+  assert.match(text, /\| inline, stream on request \|/)
+})
+
+for (const [name, rows] of [
+  ['the same route twice', [HELLO, HELLO]],
+  ['a path with a trailing slash', [{ ...HELLO, path: '/hello/' }]],
+  ['a path with two slashes', [{ ...HELLO, path: '/hello//x' }]],
+  ['a GET with a body', [{ ...HELLO, body: 'bytes' as const }]],
+  ['an ops route with a scope', [{ ...HELLO, lane: 'ops' as const, scope: 'node:admin' as const }]],
+  ['a stream with a schema', [{ ...NOTE, limits: { stream: true } }]],
+] as const) {
+  test(`${name} is not a table`, () => {
+    assert.throws(() => defineRoutes(rows), TypeError)
+  })
+}

@@ -1,0 +1,168 @@
+/**
+ * A computer in the simulated world: a drive and indexes that outlive it, and one life at a time.
+ *
+ *     start ──▶ a life: its platform ──┬─ crash: the power goes; unsynced writes are kept, lost or torn
+ *       ▲                              └─ kill: the process goes; everything written stays
+ *       └──────────────────────────────┘
+ */
+import {
+  KERNEL_METRICS,
+  LiveTopology,
+  leaks,
+  MemoryLog,
+  MemoryMetrics,
+  type MetricTable,
+  SeededRandom,
+} from '@cairn/kernel'
+import { type Platform, systemCrypto, WorkerPool } from '@cairn/platform'
+import { Drive, type DriveOptions } from './disk/drive.ts'
+import { type Mount, VirtualDisk } from './disk/virtual-disk.ts'
+import { Faults } from './faults.ts'
+import { InlineThread } from './inline-thread.ts'
+import { Life } from './life.ts'
+import type { MachineClock } from './machine-clock.ts'
+import type { VirtualListener } from './network/message.ts'
+import { Shelves, VirtualKvOpener } from './virtual-kv.ts'
+import { VirtualProcess } from './virtual-process.ts'
+import type { VirtualWorld } from './world.ts'
+
+/** What the code under test is given, and what a scenario may see of it. */
+export interface VirtualPlatform extends Platform {
+  readonly clock: MachineClock
+  readonly log: MemoryLog
+  readonly metrics: MemoryMetrics
+  readonly process: VirtualProcess
+  /** Answers requests to this port of the machine until the returned function is called. */
+  listen(port: number, listener: VirtualListener): () => void
+}
+
+export interface StartOptions {
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** The metrics the code declares; the kernel's, if absent. */
+  readonly metrics?: MetricTable
+  /** How far its wall clock is off. */
+  readonly wallSkewMs?: number
+}
+
+/** Threads and queue of the inline workers, and what a task usually takes. */
+const WORKER_THREADS = 2
+const WORKER_QUEUE_CAPACITY = 128
+const WORKER_TASK_MS = 5
+
+export class VirtualMachine {
+  readonly name: string
+  readonly drive: Drive
+  readonly faults = new Faults()
+  readonly shelves = new Shelves()
+  readonly #world: VirtualWorld
+  #life: Life | undefined
+  #platform: VirtualPlatform | undefined
+  #exitCode: number | undefined
+  #lives = 0
+
+  constructor(world: VirtualWorld, name: string, drive: DriveOptions) {
+    this.#world = world
+    this.name = name
+    this.drive = new Drive(drive)
+  }
+
+  get isUp(): boolean {
+    return this.#life?.alive === true
+  }
+
+  /** How the last process ended on its own, if it did. */
+  get exitCode(): number | undefined {
+    return this.#exitCode
+  }
+
+  /** Calls the life that runs, or ran last, made to its platform. */
+  get calls(): number {
+    return this.#life?.calls ?? 0
+  }
+
+  /** Begins a life on what the last one left. */
+  start({ environment = {}, metrics = KERNEL_METRICS, wallSkewMs = 0 }: StartOptions = {}): VirtualPlatform {
+    if (this.isUp) throw new Error(`${this.name} already runs.`)
+    const { clock, trace, network, outside } = this.#world
+    this.#lives += 1
+    this.#exitCode = undefined
+    const seed = this.#world.nextSeed()
+    const life = new Life({
+      machine: this.name,
+      clock,
+      trace,
+      seed,
+      skewMs: wallSkewMs,
+    })
+    life.note(`starts life ${this.#lives}`)
+    this.#life = life
+    network.join(life)
+    const log = new MemoryLog()
+    const runtime = {
+      clock: life.clock,
+      random: new SeededRandom(this.#world.nextSeed()),
+      log,
+      metrics: new MemoryMetrics(metrics),
+      topology: new LiveTopology((resource) => log.debug({ resource }, 'dropped without close')),
+    }
+    const mount: Mount = { life, drive: this.drive, faults: this.faults, runtime }
+    this.#platform = {
+      ...runtime,
+      disk: new VirtualDisk(mount),
+      kv: new VirtualKvOpener(mount, this.shelves),
+      transport: network.transport(life),
+      lookup: network.lookup(life),
+      crypto: systemCrypto,
+      process: new VirtualProcess(1000 + this.#lives, environment, (code) => this.#exit(code)),
+      workers: new WorkerPool(runtime, {
+        threads: WORKER_THREADS,
+        queueCapacity: WORKER_QUEUE_CAPACITY,
+        makeThread: () => new InlineThread(life, outside, WORKER_TASK_MS),
+      }),
+      listen: (port, listener) => network.listen(life, port, listener),
+    }
+    return this.#platform
+  }
+
+  /** The power goes when the n-th platform call from now has begun. */
+  crashAfter(calls: number): void {
+    this.#life?.endAfter(calls, () => this.crash())
+  }
+
+  /** The process goes when the n-th platform call from now has begun. */
+  killAfter(calls: number): void {
+    this.#life?.endAfter(calls, () => this.kill())
+  }
+
+  /** The power goes. */
+  crash(): void {
+    this.#die((life) => `loses power: ${this.drive.crash(life.chance)}`)
+  }
+
+  /** The process goes and the machine stays up: what was written is still in its memory. */
+  kill(): void {
+    this.#die(() => {
+      this.drive.locks.clear()
+      return 'is killed'
+    })
+  }
+
+  /** Tasks, timers and files the running life still has; a scenario ends with none. */
+  leaks(): string[] {
+    return this.isUp && this.#platform !== undefined ? leaks(this.#platform).map((leak) => `${this.name}: ${leak}`) : []
+  }
+
+  #exit(code: number): void {
+    this.#exitCode = code
+    this.kill()
+  }
+
+  #die(fate: (life: Life) => string): void {
+    const life = this.#life
+    if (life?.alive !== true) return
+    const happened = fate(life)
+    this.shelves.crash(life.chance)
+    life.note(happened)
+    life.end()
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The body of a response while it arrives, part by part.
+ *
+ *     server ─▶ packet ─▶ parts waiting (at most `WINDOW`) ─▶ the reader
+ *                  server waits for room ◀── a part is taken
+ */
+import { type CairnError, Semaphore } from '@cairn/kernel'
+
+/** Parts under way or waiting to be read; the server stops producing beyond. */
+const WINDOW = 16
+
+type State =
+  | { readonly tag: 'arriving' }
+  | { readonly tag: 'complete' }
+  | { readonly tag: 'failed'; readonly error: CairnError }
+  /** The reader wants no more. */
+  | { readonly tag: 'canceled' }
+
+export class ArrivingBody implements AsyncIterable<Uint8Array> {
+  /** The server takes a permit for every part it sends. */
+  readonly window = new Semaphore(WINDOW)
+  readonly #parts: { readonly bytes: Uint8Array; readonly permit: Disposable }[] = []
+  readonly #onOver: (state: 'complete' | 'failed' | 'canceled') => void
+  #state: State = { tag: 'arriving' }
+  #wake: (() => void) | undefined
+
+  /** `onOver` hears once how it ended. */
+  constructor(onOver: (state: 'complete' | 'failed' | 'canceled') => void) {
+    this.#onOver = onOver
+  }
+
+  arrive(bytes: Uint8Array, permit: Disposable): void {
+    if (this.#state.tag !== 'arriving') return
+    this.#parts.push({ bytes, permit })
+    this.#wake?.()
+  }
+
+  complete(): void {
+    this.#finish({ tag: 'complete' })
+  }
+
+  fail(error: CairnError): void {
+    this.#finish({ tag: 'failed', error })
+  }
+
+  cancel(): void {
+    this.#finish({ tag: 'canceled' })
+    this.#parts.length = 0
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    try {
+      for (;;) {
+        const part = this.#parts.shift()
+        if (part === undefined) {
+          if (this.#state.tag === 'failed') throw this.#state.error
+          if (this.#state.tag !== 'arriving') return
+          await this.#news()
+        } else {
+          part.permit[Symbol.dispose]()
+          yield part.bytes
+        }
+      }
+    } finally {
+      this.cancel()
+    }
+  }
+
+  #finish(state: Exclude<State, { tag: 'arriving' }>): void {
+    if (this.#state.tag !== 'arriving') return
+    this.#state = state
+    this.#wake?.()
+    this.#onOver(state.tag)
+  }
+
+  async #news(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+    })
+    this.#wake = undefined
+  }
+}

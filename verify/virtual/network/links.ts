@@ -1,0 +1,97 @@
+/**
+ * The wires between machines: each packet is delayed, lost, doubled or held back, by the seed or by a
+ * hook, and none crosses a partition.
+ */
+import type { Random, VirtualClock } from '@cairn/kernel'
+import type { Trace } from '../trace.ts'
+
+export interface Packet {
+  /** Counted over the whole world, from 1. */
+  readonly number: number
+  readonly from: string
+  readonly to: string
+  /** `request GET /o/…`, `response 200`, `body 512 bytes`. */
+  readonly what: string
+}
+
+export interface Weather {
+  readonly delayMsMin: number
+  readonly delayMsMax: number
+  /** Chances, 0 to 1. */
+  readonly loss: number
+  readonly duplication: number
+  /** The chance to be held back by ten delays, and so be overtaken. */
+  readonly reorder: number
+}
+
+/** What a hook may do to one packet, on top of the weather. */
+export interface Tampering {
+  readonly drop?: boolean
+  readonly duplicate?: boolean
+  readonly extraDelayMs?: number
+}
+
+export const CALM: Weather = { delayMsMin: 0.2, delayMsMax: 2, loss: 0, duplication: 0, reorder: 0 }
+
+export class Links {
+  weather: Weather = CALM
+  /** Called for every packet, in order. */
+  tamper: ((packet: Packet) => Tampering | undefined) | undefined
+  readonly #clock: VirtualClock
+  readonly #random: Random
+  readonly #trace: Trace
+  readonly #cut = new Set<string>()
+  #packets = 0
+
+  constructor(clock: VirtualClock, random: Random, trace: Trace) {
+    this.#clock = clock
+    this.#random = random
+    this.#trace = trace
+  }
+
+  /** Sends one packet; `arrive` runs when it gets there, not at all if it does not, twice if it was doubled. */
+  send(from: string, to: string, what: string, arrive: () => void, notBefore = 0): { readonly dueAt: number } {
+    this.#packets += 1
+    const packet: Packet = { number: this.#packets, from, to, what }
+    const { drop = false, duplicate = false, extraDelayMs = 0 } = this.tamper?.(packet) ?? {}
+    const { loss, duplication } = this.weather
+    const lost = this.#random.next() < loss || drop
+    const copies = lost ? 0 : this.#random.next() < duplication || duplicate ? 2 : 1
+    const dueAt = Math.max(notBefore, this.#clock.now() + this.#delay() + extraDelayMs)
+    this.#note(packet, lost ? 'is lost' : `due ${dueAt}`)
+    for (let copy = 0; copy < copies; copy += 1) {
+      this.#clock.timer(dueAt - this.#clock.now() + copy * this.#delay(), () => this.#arrive(packet, arrive))
+    }
+    return { dueAt }
+  }
+
+  /** Cuts the wires between these machines, both ways, or one way only. */
+  partition(from: readonly string[], to: readonly string[], ways: 'both' | 'one' = 'both'): void {
+    for (const a of from) {
+      for (const b of to) {
+        this.#cut.add(`${a} ${b}`)
+        if (ways === 'both') this.#cut.add(`${b} ${a}`)
+      }
+    }
+  }
+
+  heal(): void {
+    this.#cut.clear()
+  }
+
+  #arrive(packet: Packet, arrive: () => void): void {
+    const isCut = this.#cut.has(`${packet.from} ${packet.to}`)
+    this.#note(packet, isCut ? 'is cut off' : 'arrives')
+    if (!isCut) arrive()
+  }
+
+  #delay(): number {
+    const { delayMsMin, delayMsMax, reorder } = this.weather
+    const delay = delayMsMin + this.#random.next() * (delayMsMax - delayMsMin)
+    return this.#random.next() < reorder ? 10 * delay : delay
+  }
+
+  #note({ number, from, to, what }: Packet, fate: string): void {
+    this.#trace.note(`${this.#clock.now()} packet ${number} ${from} ${to} ${what} ${fate}`)
+  }
+}

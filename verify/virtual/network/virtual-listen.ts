@@ -1,0 +1,33 @@
+/** The listener of a service in the simulator: give it to `runService` as `listen`. */
+import { CairnError } from '@cairn/kernel'
+import type { runService } from '@cairn/platform'
+import type { VirtualPlatform } from '../machine.ts'
+
+type Listen = NonNullable<Parameters<typeof runService>[0]['listen']>
+
+/** Ports of the machine; its own addresses and loopback are one. There are no Unix sockets and no TLS here. */
+export function virtualListen(platform: VirtualPlatform): Listen {
+  return async ({ address, door, ingress }) => {
+    if (address.kind === 'unix') throw new CairnError('RejectPolicy', 'The simulator has no Unix sockets.')
+    let openConnections = 0
+    const stop = platform.listen(address.port, async ({ peerAddress, ...request }) => {
+      openConnections += 1
+      try {
+        return await ingress.handle({ ...request, peer: { address: peerAddress, kind: 'tcp' }, door, crowded: false })
+      } finally {
+        openConnections -= 1
+      }
+    })
+    return await Promise.resolve({
+      address,
+      url: `http://${address.host}:${address.port}`,
+      get openConnections() {
+        return openConnections
+      },
+      reconfigure: () => undefined,
+      renewTls: () => undefined,
+      leave: async () => await Promise.resolve(),
+      close: async () => await Promise.resolve(stop()),
+    })
+  }
+}
