@@ -1,22 +1,24 @@
-/** The command line of `npm start` and `cairn start`. */
-import { parseArgs } from 'node:util'
+/** What `cairn start` was told, as what the node is made from. */
 import { CairnError } from '@cairn/kernel'
-import type { ConfigFlag } from '@cairn/platform'
-import { PORT_BASE } from './config.ts'
-import type { ServiceModule } from './service-module.ts'
+import type { ConfigFlag, ServiceModule } from '@cairn/platform'
 
-export const START_HELP = `Starts a node with its services and stays until it is stopped.
-
-  --data DIR        where everything is kept (default ./.cairn, or CAIRN_DATA)
-  --port-base N     first port; services listen on the ones after it (default ${PORT_BASE})
-  --config FILE     configuration (default ./cairn.toml, if there is one)
-  --services A,B    only these services (default all)
-  --amnesia         keep everything in memory; nothing is written, nothing survives
-  --help            this text
-`
+/** The flags of `cairn start`, as typed. */
+export interface StartOptions {
+  /** Where everything is kept; else `CAIRN_DATA`, else `./.cairn`. */
+  readonly data: string | undefined
+  /** The first port; services listen on the ones after it. 0 lets the system choose them all. */
+  readonly portBase: string | undefined
+  /** Else `./cairn.toml`, if there is one. */
+  readonly config: string | undefined
+  /** Names with commas between; else all. */
+  readonly services: string | undefined
+  /** Everything in memory; else `CAIRN_AMNESIA`. */
+  readonly amnesia: boolean
+  /** Ports beyond loopback may do without TLS. */
+  readonly insecurePublic: boolean
+}
 
 export interface StartFlags {
-  readonly help: boolean
   readonly dataPath: string
   readonly amnesia: boolean
   readonly configFile: { readonly path: string; readonly required: boolean }
@@ -25,42 +27,31 @@ export interface StartFlags {
   readonly keys: readonly ConfigFlag[]
 }
 
-const OPTIONS = {
-  data: { type: 'string' },
-  'port-base': { type: 'string' },
-  config: { type: 'string' },
-  services: { type: 'string' },
-  amnesia: { type: 'boolean', default: false },
-  help: { type: 'boolean', short: 'h', default: false },
-} as const
+type Environment = Readonly<Record<string, string | undefined>>
 
 export function readStartFlags(
-  args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
+  options: StartOptions,
+  environment: Environment,
   services: readonly ServiceModule[],
 ): StartFlags {
-  const { values } = parse(args)
-  const dataPath = values.data ?? environment['CAIRN_DATA'] ?? './.cairn'
+  const { portBase, config } = options
+  const dataPath = options.data ?? environment['CAIRN_DATA'] ?? './.cairn'
+  const amnesia = options.amnesia || isOn(environment['CAIRN_AMNESIA'])
   return {
-    help: values.help,
     dataPath,
-    amnesia: values.amnesia,
-    configFile: { path: values.config ?? 'cairn.toml', required: values.config !== undefined },
-    modules: values.services === undefined ? services : chosen(values.services, services),
+    amnesia,
+    configFile: { path: config ?? 'cairn.toml', required: config !== undefined },
+    modules: options.services === undefined ? services : chosen(options.services, services),
     keys: [
-      ...(values['port-base'] === undefined ? [] : portKeys(values['port-base'], services)),
-      ...(values.amnesia ? [] : [{ flag: '--data', key: 'node.uds.path', value: `${dataPath}/admin.sock` }]),
+      ...(portBase === undefined ? [] : portKeys(portBase, services)),
+      ...(options.insecurePublic ? publicKeys(services) : []),
+      ...(amnesia ? [] : [{ flag: '--data', key: 'node.uds.path', value: `${dataPath}/admin.sock` }]),
     ],
   }
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: false })
-  } catch (error) {
-    const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
-    throw new CairnError('Malformed', `${why} See \`cairn start --help\`.`, { code: 'usage' })
-  }
+function isOn(text: string | undefined): boolean {
+  return !['', '0', 'false'].includes(text ?? '')
 }
 
 function chosen(text: string, services: readonly ServiceModule[]): ServiceModule[] {
@@ -87,4 +78,9 @@ function portKeys(text: string, services: readonly ServiceModule[]): ConfigFlag[
     value: `127.0.0.1:${base === 0 ? 0 : base + offset}`,
   })
   return [key('node', 0), ...services.map(({ name, portOffset }) => key(name, portOffset))]
+}
+
+function publicKeys(services: readonly ServiceModule[]): ConfigFlag[] {
+  const names = ['node', ...services.map(({ name }) => name)]
+  return names.map((name) => ({ flag: '--insecure-public', key: `${name}.insecure_public`, value: true }))
 }

@@ -1,23 +1,27 @@
-/** `npm start` and `cairn start`: a node, from its first line to its exit code. */
-import { toCairnError } from '@cairn/kernel'
+/** `cairn start`: a node, from its flags to its exit code. */
 import { RealProcess } from '@cairn/platform'
-import { banner, readyEvent } from './banner.ts'
-import { readStartFlags, START_HELP } from './flags.ts'
+import type { ReadyFacts } from './banner.ts'
+import { readStartFlags, type StartOptions } from './flags.ts'
 import { openNode } from './open.ts'
-import { failureScreen } from './screens.ts'
 import { SERVICES } from './services.ts'
 
 /** A task failed too often: the code that tells a service manager to start us again. */
 const EXIT_FATAL = 70
+/** Told to stop a second time: what was under way did not finish. */
+const EXIT_INTERRUPTED = 130
 
-async function main(args: readonly string[]): Promise<number> {
+export interface NodeWatcher {
+  /** Somebody reads the log as it comes: text instead of JSON lines. */
+  readonly isTerminal: boolean
+  /** Every service has answered its own probe. */
+  onReady(facts: ReadyFacts): void
+}
+
+/** Runs a node until it is told to stop; returns the exit code. Throws, with nothing left behind, if it cannot start. */
+export async function runNode(options: StartOptions, watcher: NodeWatcher): Promise<number> {
   const host = new RealProcess()
-  const flags = readStartFlags(args, host.environment, SERVICES)
-  if (flags.help) {
-    process.stdout.write(START_HELP)
-    return 0
-  }
-  const isTerminal = process.stderr.isTTY
+  const { isTerminal } = watcher
+  const flags = readStartFlags(options, host.environment, SERVICES)
   const { node, machine } = await openNode(flags, { environment: host.environment, services: SERVICES, isTerminal })
   await using _machine = machine
   const stopListening = host.onSignal((signal) => {
@@ -27,27 +31,18 @@ async function main(args: readonly string[]): Promise<number> {
   try {
     await node.start(flags.modules)
     const token = await node.adminToken()
-    const facts = {
+    watcher.onReady({
       status: await node.status(),
       nodeVersion: process.versions.node,
       startedInMs: machine.node.platform.clock.now(),
       token: flags.amnesia ? token : undefined,
-    }
-    if (isTerminal || flags.amnesia) process.stderr.write(banner(facts))
-    if (!process.stdout.isTTY) process.stdout.write(readyEvent(facts))
+    })
     await node.stopRequested()
     const { aborted, abandoned } = await node.stop()
     machine.node.platform.log.info({ aborted, abandoned }, 'stopped')
-    return node.hasFailed ? EXIT_FATAL : 0
+    if (node.hasFailed) return EXIT_FATAL
+    return node.wasAborted ? EXIT_INTERRUPTED : 0
   } finally {
     stopListening()
   }
-}
-
-try {
-  process.exitCode = await main(process.argv.slice(2))
-} catch (error) {
-  const { text, exitCode } = failureScreen(toCairnError(error))
-  process.stderr.write(text)
-  process.exitCode = exitCode
 }

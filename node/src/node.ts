@@ -6,6 +6,7 @@
  *     stop: every service drains at once; the node's own port goes last, then files, threads, log
  */
 import { openQueue, type Queue, type StopReport, Watch } from '@cairn/kernel'
+import type { ServiceModule, StartedService } from '@cairn/platform'
 import {
   type ConfigRow,
   type ConfigSchemas,
@@ -19,10 +20,10 @@ import {
   runService,
   type ServiceConfig,
 } from '@cairn/platform'
+import type { NodeConfig } from './config.ts'
 import type { Machine } from './machine.ts'
 import { probe } from './probe.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
-import type { ServiceModule, StartedService } from './service-module.ts'
 import type { TokenKeys } from './token-keys.ts'
 import { NODE_TOPOLOGY } from './topology.ts'
 import { VERSION } from './version.ts'
@@ -92,6 +93,11 @@ export class CairnNode implements NodeControl {
     return this.#fatal
   }
 
+  /** True once somebody did not wait for the drain. */
+  get wasAborted(): boolean {
+    return this.#stopOrder.value === 'abort'
+  }
+
   /** Drains every service at once and closes everything; says what had to be aborted. */
   async stop(): Promise<StopReport> {
     const reports = await Promise.all(this.#services.map(async ({ running }) => await running.stop()))
@@ -121,7 +127,7 @@ export class CairnNode implements NodeControl {
   }
 
   async reload(): Promise<ReloadOutcome> {
-    return await this.#parts.store.reload('admin')
+    return await this.#reload('admin')
   }
 
   config(): ConfigRow[] {
@@ -142,6 +148,14 @@ export class CairnNode implements NodeControl {
     const bundle = this.keys.adminBundle()
     await data.writeAdminToken(bundle)
     return bundle
+  }
+
+  async #reload(source: ReloadSource): Promise<ReloadOutcome> {
+    const { machine, store } = this.#parts
+    const outcome = await store.reload(source)
+    // The one live key that belongs to no listener: the log is shared by every service.
+    machine.log.setLevel((store.config('node').current as NodeConfig).log.level)
+    return outcome
   }
 
   async #startService(module: ServiceModule): Promise<Started> {
@@ -178,7 +192,7 @@ export class CairnNode implements NodeControl {
           for (;;) {
             const next = await this.#reloads.recv({ signal: draining })
             if (next.tag === 'closed') return
-            await this.#parts.store.reload(next.item)
+            await this.#reload(next.item)
           }
         })
         return await Promise.resolve({ routes: nodeRoutes(this, () => platform.clock.wall()) })

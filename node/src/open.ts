@@ -1,11 +1,11 @@
 /** From flags to a node that can start: configuration, log, data directory, keys. */
 import { CairnError, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import type { ServiceModule } from '@cairn/platform'
 import { type ConfigSchemas, ConfigStore, openDataDirectory, RealDisk, renderProblems } from '@cairn/platform'
 import { type NodeConfig, nodeSection } from './config.ts'
 import type { StartFlags } from './flags.ts'
 import { Machine } from './machine.ts'
 import { CairnNode } from './node.ts'
-import type { ServiceModule } from './service-module.ts'
 import { firstKeyring, TokenKeys } from './token-keys.ts'
 
 /** Keys of every service, started or not: a configuration file is right or wrong whatever runs. */

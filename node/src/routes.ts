@@ -1,4 +1,5 @@
 /** What an administrator asks of a running node; the command line is the usual caller. */
+import { CairnError } from '@cairn/kernel'
 import { defineRoutes, json, type ReloadOutcome, type RouteTable, renderProblems, route } from '@cairn/platform'
 import { AUDIENCES, type Caveat, isScope, type Scope } from '@cairn/wire'
 import { z } from 'zod'
@@ -81,12 +82,13 @@ export function nodeRoutes(control: NodeControl, wallNow: () => number): RouteTa
       summary: 'Reads the configuration again and takes it over whole, or says why not and keeps the old one.',
       responses: {
         200: { description: 'What changed, and what waits for a restart.', schema: z.looseObject({}) },
-        409: { description: 'Refused; the old configuration stays in force.', schema: z.looseObject({}) },
       },
+      errors: { config_refused: 409 },
       handler: async () => {
         const outcome = await control.reload()
         if (outcome.tag === 'reloaded') return json(200, outcome)
-        return json(409, { ...outcome, text: renderProblems(outcome.problems) })
+        const detail = `The old configuration stays in force:\n${renderProblems(outcome.problems)}`
+        throw new CairnError('Conflict', detail, { code: 'config_refused' })
       },
     }),
     ...tokenRoutes(control, wallNow),

@@ -1,4 +1,5 @@
-import type { ServiceModule } from './service-module.ts'
+import type { ServiceModule } from '@cairn/platform'
+import { STORAGE } from '@cairn/storage'
 
 /** Every service this program has, in the order they start. */
-export const SERVICES: readonly ServiceModule[] = []
+export const SERVICES: readonly ServiceModule[] = [STORAGE as ServiceModule]

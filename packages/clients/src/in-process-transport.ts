@@ -63,12 +63,16 @@ function asIngressRequest({ method, url, headers, body }: OutgoingRequest, signa
   }
 }
 
-function asIncomingResponse({ status, headers: fields, body }: IngressResponse, cancel: Cancel): IncomingResponse {
+function asIncomingResponse(response: IngressResponse, cancel: Cancel): IncomingResponse {
+  const { status, headers: fields, body, held } = response
   const headers = joinedHeaders(fields)
   if (isStream(body)) return { status, headers, body: streamBody(body, cancel) }
   cancel[Symbol.dispose]()
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  return { status, headers, body: wholeBody(bytes) }
+  // Whoever reads this may keep it; the service's own buffer goes back to where it belongs.
+  const own = held === undefined ? bytes : bytes?.slice()
+  held?.[Symbol.dispose]()
+  return { status, headers, body: wholeBody(own) }
 }
 
 function joinedHeaders(fields: readonly string[]): Record<string, string> {
@@ -104,7 +108,7 @@ function streamBody(source: AsyncIterable<Uint8Array>, cancel: Cancel): Incoming
         for (;;) {
           const next = await abortable(cancel.signal, iterator.next())
           if (next.done === true) return
-          yield next.value
+          yield next.value.slice()
         }
       } finally {
         letGo()
@@ -115,7 +119,8 @@ function streamBody(source: AsyncIterable<Uint8Array>, cancel: Cancel): Incoming
 }
 
 /** An answer nobody waits for any more still holds its place in the service until its body is let go. */
-function discard({ body }: IngressResponse): void {
+function discard({ body, held }: IngressResponse): void {
+  held?.[Symbol.dispose]()
   if (isStream(body)) body[Symbol.asyncIterator]().return?.().then(ignore, ignore)
 }
 

@@ -75,6 +75,7 @@ export {
 } from './http/route.ts'
 export { renderRoutes } from './http/route-docs.ts'
 export { type RunningService, runService, type ServiceConfig, type ServiceParts } from './http/service.ts'
+export type { ServiceHost, ServiceModule, StartedService } from './http/service-module.ts'
 export { queueLane, serveWorkLane, type WorkQueue } from './http/work-lane.ts'
 export { KV_KEY_BYTES_MAX, type Kv, type KvEntry, type KvOpener, type KvOperation, type KvRange } from './kv/kv.ts'
 export { checkOperations, kvAlreadyOpen, kvClosed, kvPoisoned } from './kv/kv-error.ts'

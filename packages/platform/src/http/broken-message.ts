@@ -12,8 +12,8 @@ const LINGER_MS = 1000
 
 /** Answers once, and closes; a connection that is in the middle of another answer is only closed. */
 export function answerBrokenMessage(runtime: Runtime, connection: Connection, socket: Duplex, error: Error): void {
-  if (connection.isRefused) return
-  connection.isRefused = true
+  if (connection.isLeaving) return
+  connection.isLeaving = true
   const refusal = refusalOf('code' in error ? error.code : undefined)
   if (refusal === undefined || !socket.writable || connection.answering > 0) {
     socket.destroy()

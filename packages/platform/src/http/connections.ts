@@ -25,8 +25,8 @@ export class Connection {
   active = 0
   /** Of those, answers whose head has been sent. */
   answering = 0
-  /** The parser gave up on it; it is on its way out. */
-  isRefused = false
+  /** Its last answer has been given: it closes by itself in a moment, whatever else arrives on it. */
+  isLeaving = false
 
   constructor(socket: Socket, peer: Peer, crowded: boolean) {
     this.socket = socket

@@ -52,6 +52,7 @@ export class Exchange implements RequestContext<unknown, unknown, unknown> {
   #deadline: Deadline | undefined
   #controller: AbortController | undefined
   #ended: CairnError | undefined
+  #onClientGone: (() => void) | undefined
 
   constructor(
     runtime: Runtime,
@@ -92,7 +93,10 @@ export class Exchange implements RequestContext<unknown, unknown, unknown> {
     const { signal } = this.request
     if (this.#ended !== undefined) this.#controller.abort(this.#ended)
     else if (signal.aborted) this.#controller.abort(clientGone())
-    else signal.addEventListener('abort', this.#onClientGone, { once: true })
+    else {
+      this.#onClientGone = () => this.end(clientGone())
+      signal.addEventListener('abort', this.#onClientGone, { once: true })
+    }
     return this.#controller.signal
   }
 
@@ -107,11 +111,8 @@ export class Exchange implements RequestContext<unknown, unknown, unknown> {
   /** Nothing can end it any more; lets go of the client's signal. */
   over(): void {
     this.onEnd = undefined
-    if (this.#controller !== undefined) this.request.signal.removeEventListener('abort', this.#onClientGone)
-  }
-
-  readonly #onClientGone = (): void => {
-    this.end(clientGone())
+    if (this.#onClientGone !== undefined) this.request.signal.removeEventListener('abort', this.#onClientGone)
+    this.#onClientGone = undefined
   }
 }
 

@@ -42,7 +42,7 @@ import { Router, type ServedRoute } from './router.ts'
 import { checkExpectation, checkFraming, crowded, draining, notFound, readTarget } from './stages.ts'
 import { HostNames } from './target.ts'
 
-type Answer = IngressResponse | Promise<IngressResponse>
+export type Answer = IngressResponse | Promise<IngressResponse>
 
 /** Runs the handler of a `work` route where the service wants it run. */
 export type WorkLane = (
@@ -110,7 +110,12 @@ export class Ingress {
   }
 
   /** The answer to a request; never rejects. A body in it must be read to its end or returned. */
-  handle(request: IngressRequest): Promise<IngressResponse> {
+  async handle(request: IngressRequest): Promise<IngressResponse> {
+    return await this.answer(request)
+  }
+
+  /** The same, at once where nothing has to be waited for. */
+  answer(request: IngressRequest): Answer {
     const headers = new RequestHeaders(request.headers)
     const id = this.#ids.of(headers.slot('x-corr-id'))
     const exchange = new Exchange(this.#runtime, request, headers, id, this.#shutdown.draining)
@@ -120,8 +125,7 @@ export class Ingress {
     } catch (error) {
       answer = this.#refuse(exchange, error)
     }
-    if (answer instanceof Promise) return this.#settle(exchange, answer)
-    return Promise.resolve(this.#finish(exchange, answer))
+    return answer instanceof Promise ? this.#settle(exchange, answer) : this.#finish(exchange, answer)
   }
 
   /** Requests accepted and not yet over. */
@@ -155,11 +159,11 @@ export class Ingress {
   #enter(exchange: Exchange): Answer {
     const { request, headers } = exchange
     checkFraming(headers)
-    const { path, query, host } = readTarget(request.target, headers, this.#hosts)
-    exchange.path = path
-    exchange.queryText = query
+    const { target, host } = readTarget(request.target, headers, this.#hosts)
+    exchange.path = target.path
+    exchange.queryText = target.query
     exchange.host = host
-    const match = this.#router.find(request.method, path)
+    const match = this.#router.find(request.method, target.path)
     if (match.tag === 'found') exchange.served = match.served
     if (match.tag === 'found' && match.served.route.lane === 'ops') return this.#answerOps(exchange, match.served)
     if (request.door === 'metrics') throw notFound()
@@ -212,7 +216,6 @@ export class Ingress {
     this.#admission.take(seat)
     exchange.seat = seat
     served.open += 1
-    this.#open.add(exchange)
     if (route.params !== undefined) exchange.params = checked(route.params, params, 'The path')
     if (route.query !== undefined) exchange.query = parseQuery(route.query, exchange.queryText)
     this.#setBudget(exchange, isStreaming ? undefined : (route.limits?.timeoutMs ?? this.#config.request_timeout))
@@ -259,6 +262,7 @@ export class Ingress {
 
   /** Waits for the handler, but not past the deadline nor past the end of the service. */
   #settle(exchange: Exchange, answer: Promise<IngressResponse>): Promise<IngressResponse> {
+    this.#keep(exchange)
     return new Promise((resolve) => {
       const timer = this.#runtime.clock.timer(exchange.remainingMs, () => exchange.end(timedOut('the request')))
       exchange.onEnd = (reason) => {
@@ -338,6 +342,7 @@ export class Ingress {
       this.#admission.release('inflight')
       exchange.seat = 'stream'
     }
+    this.#keep(exchange)
     const body = new AccountedStream(response.body, lengthIn(response.headers), () => this.#over(exchange))
     return this.#decorate(exchange, { ...response, body })
   }
@@ -369,13 +374,18 @@ export class Ingress {
     metrics.observe('request_latency_seconds', elapsedMs / 1000, served.latency)
   }
 
+  /** It outlives the call that brought it; ops routes do not hold a shutdown up. */
+  #keep(exchange: Exchange): void {
+    if (exchange.seat !== undefined) this.#open.add(exchange)
+  }
+
   #over(exchange: Exchange): void {
     exchange.over()
     if (exchange.seat === undefined) return
     this.#admission.release(exchange.seat)
     exchange.seat = undefined
     if (exchange.served !== undefined) exchange.served.open -= 1
-    this.#open.delete(exchange)
+    if (!this.#open.delete(exchange)) return
     if (this.#open.size === 0 && this.#shutdown.phase.value !== 'running') this.#isIdle.set(true)
   }
 

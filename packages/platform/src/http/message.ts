@@ -31,7 +31,10 @@ export interface IngressResponse {
   readonly status: number
   /** `name, value, name, value …`; the length of a whole body is added when it is sent. */
   readonly headers: readonly string[]
+  /** Bytes of a stream are needed until the next are asked for; those of a whole body until `held` is let go. */
   readonly body?: ResponseBody
+  /** Let go once the answer is out, or its connection is gone: a buffer of a pool, for one. */
+  readonly held?: Disposable
 }
 
 export function isStream(body: ResponseBody | undefined): body is AsyncIterable<Uint8Array> {

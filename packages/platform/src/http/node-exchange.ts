@@ -44,6 +44,7 @@ export class NodeExchange implements IngressRequest {
   #controller: AbortController | undefined
   #transfer: Transfer | undefined
   #stream: AsyncIterator<Uint8Array> | undefined
+  #held: Disposable | undefined
   #isAnswering = false
   #isClosed = false
   #onGone: (() => void) | undefined
@@ -70,7 +71,7 @@ export class NodeExchange implements IngressRequest {
         })
       : undefined
     connection.active += 1
-    response.on('close', this.#onClose)
+    response.on('close', () => this.#onClose())
   }
 
   get peer(): Peer {
@@ -98,8 +99,10 @@ export class NodeExchange implements IngressRequest {
     const { body } = answer
     if (this.#isClosed) {
       if (isStream(body)) letGo(body)
+      answer.held?.[Symbol.dispose]()
       return
     }
+    this.#held = answer.held
     const isEarly = this.body !== undefined && !this.#message.complete && !this.#isWorthKeeping
     try {
       this.#response.writeHead(answer.status, this.#closingHeaders(answer.headers, isEarly))
@@ -113,9 +116,9 @@ export class NodeExchange implements IngressRequest {
     if (isStream(body)) {
       // Without a length nobody knows when the first bytes come; the client should not wait for them to see the head.
       if (!answer.headers.includes('Content-Length')) this.#response.flushHeaders()
-      this.#pump(body, isEarly).catch(this.#fail)
+      this.#pump(body, isEarly).catch((error: unknown) => this.#fail(error))
     } else if (body !== undefined && body.length > SLICE_BYTES) {
-      this.#writeAll(asBytes(body), isEarly).catch(this.#fail)
+      this.#writeAll(asBytes(body), isEarly).catch((error: unknown) => this.#fail(error))
     } else {
       this.#sendWhole(body, isEarly)
     }
@@ -199,6 +202,7 @@ export class NodeExchange implements IngressRequest {
   /** Reads a little more of what the client is still sending, so that it gets to read our answer; then closes. */
   #linger(): void {
     const message = this.#message
+    this.#connection.isLeaving = true
     let drained = 0
     const end = (): void => {
       this.#lingering?.cancel()
@@ -214,7 +218,7 @@ export class NodeExchange implements IngressRequest {
     })
   }
 
-  readonly #fail = (error: unknown): void => {
+  #fail(error: unknown): void {
     if (!this.#isClosed) {
       const { kind, message } = toCairnError(error)
       this.#host.log.error({ kind, error: message }, 'answer broken off')
@@ -222,7 +226,7 @@ export class NodeExchange implements IngressRequest {
     this.#response.destroy()
   }
 
-  readonly #onClose = (): void => {
+  #onClose(): void {
     this.#isClosed = true
     this.#connection.active -= 1
     if (this.#isAnswering) this.#connection.answering -= 1
@@ -231,6 +235,7 @@ export class NodeExchange implements IngressRequest {
     if (this.#transfer !== undefined) this.#host.pacer.drop(this.#transfer)
     if (!this.#response.writableFinished) this.#controller?.abort()
     this.#stream?.return?.().catch(() => {})
+    this.#held?.[Symbol.dispose]()
     this.#onGone?.()
   }
 }

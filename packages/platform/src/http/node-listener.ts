@@ -207,10 +207,9 @@ export class NodeListener extends Closeable implements Listener {
       return
     }
     const exchange = new NodeExchange(this.#host, connection, message, response, expectsContinue)
-    this.#options.ingress.handle(exchange).then(
-      (answer) => exchange.send(answer),
-      () => response.destroy(),
-    )
+    const answer = this.#options.ingress.answer(exchange)
+    if (!(answer instanceof Promise)) exchange.send(answer)
+    else answer.then((late) => exchange.send(late)).catch(() => response.destroy())
   }
 
   #onBrokenMessage(error: Error, socket: Duplex): void {

@@ -17,17 +17,21 @@ export function checkFraming(headers: RequestHeaders): void {
     throw new CairnError('Malformed', 'The only Transfer-Encoding taken here is chunked.')
 }
 
-/** What is asked for, and that we are the one asked. */
-export function readTarget(target: string, headers: RequestHeaders, hosts: HostNames): Target & { host: string } {
+/** What is asked for, and that we are the one asked; the host is the one the client used. */
+export function readTarget(
+  target: string,
+  headers: RequestHeaders,
+  hosts: HostNames,
+): { target: Target; host: string } {
   const host = headers.slot('host')
   if (host === undefined) throw new CairnError('Malformed', 'The request has no Host header; send exactly one.')
   const ours = hosts.ours(host)
   if (ours === undefined) throw misdirected(host)
   const parsed = parseTarget(target)
-  if (parsed.authority === undefined) return { ...parsed, host: ours }
+  if (parsed.authority === undefined) return { target: parsed, host: ours }
   const named = hosts.ours(parsed.authority)
   if (named === undefined) throw misdirected(parsed.authority)
-  return { ...parsed, host: named }
+  return { target: parsed, host: named }
 }
 
 function misdirected(host: string): CairnError {

@@ -26,8 +26,11 @@ export function parseTarget(target: string): Target {
   return { path: plainPath(path === '' ? '/' : path), query, authority }
 }
 
+/** Paths that are their own normal form, and obviously so: plain segments, none empty or led by a dot, no escapes. */
+const PLAIN = /^(?:\/[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9._~!$&'()*+,;=:@-]*)+$/
+
 function plainPath(path: string): string {
-  const plain = normalisePath(path)
+  const plain = PLAIN.test(path) ? path : normalisePath(path)
   if (plain !== undefined) return plain
   throw new CairnError(
     'Malformed',
@@ -49,6 +52,8 @@ export class HostNames {
   readonly #exact: ReadonlySet<string>
   /** `.localhost` for `*.localhost`. */
   readonly #suffixes: readonly string[]
+  /** The last authority that was ours: a client sends the same one with every request. */
+  #last = { authority: '', host: '' }
 
   /** `names` beside the loopback ones; `*.name` stands for every name below it. */
   constructor(names: readonly string[]) {
@@ -59,9 +64,15 @@ export class HostNames {
 
   /** The host of an authority, lower case and without port, if it is ours. Any port is: it may be forwarded. */
   ours(authority: string): string | undefined {
+    if (authority !== '' && authority === this.#last.authority) return this.#last.host
     const host = AUTHORITY.exec(authority)?.[1]?.toLowerCase()
-    if (host === undefined) return undefined
-    if (this.#exact.has(host)) return host
-    return this.#suffixes.some((suffix) => host.length > suffix.length && host.endsWith(suffix)) ? host : undefined
+    if (host === undefined || !this.#isOurs(host)) return undefined
+    this.#last = { authority, host }
+    return host
+  }
+
+  #isOurs(host: string): boolean {
+    if (this.#exact.has(host)) return true
+    return this.#suffixes.some((suffix) => host.length > suffix.length && host.endsWith(suffix))
   }
 }

@@ -1,8 +1,10 @@
 /** What a service is to the node that runs it. */
 import type { Config, MetricTable } from '@cairn/kernel'
-import type { Authorizer, Platform, RunningService, ServiceConfig } from '@cairn/platform'
 import type { Audience } from '@cairn/wire'
 import type { z } from 'zod'
+import type { Platform } from '../platform.ts'
+import type { Authorizer } from './authorizer.ts'
+import type { RunningService, ServiceConfig } from './service.ts'
 
 export interface ServiceHost<C> {
   /** The machine, with this service's own log, metrics and topology. */

@@ -1,0 +1,132 @@
+import { defineTopology } from '@cairn/kernel'
+
+/** Every task and channel of the storage service. */
+export const STORAGE_TOPOLOGY = defineTopology({
+  service: 'storage',
+  tasks: {
+    supervisor: { count: 1, criticality: 'critical', does: 'Starts and restarts the others, and ends them in order.' },
+    listener: {
+      count: 1,
+      criticality: 'critical',
+      does: 'Takes requests on TCP and the Unix socket, answers what is in memory, and puts the rest into `work`.',
+    },
+    'get-worker': {
+      count: 'storage.pools.get',
+      criticality: 'critical',
+      does: 'Reads chunks, proves them, and hands them out.',
+    },
+    'put-worker': {
+      count: 'storage.pools.put',
+      criticality: 'critical',
+      does: 'Checks, chunks and stores what comes in.',
+    },
+    'repair-planner': {
+      count: 1,
+      criticality: 'important',
+      does: 'Compares what is here with where it should be, and plans repairs; idle with one target.',
+    },
+    'repair-worker': {
+      count: 'storage.pools.repair',
+      criticality: 'important',
+      does: 'Makes the copies the plan asks for, within one shared budget of bytes a second.',
+    },
+    'placement-client': {
+      count: 1,
+      criticality: 'optional',
+      does: 'Keeps the list of targets fresh; fixed with one target.',
+    },
+    sweeper: {
+      count: 1,
+      criticality: 'important',
+      does: 'Removes chunks that no object refers to and no upload keeps.',
+    },
+    compactor: {
+      count: 1,
+      criticality: 'important',
+      does: 'Copies what lives out of segments that are mostly dead, and removes them.',
+    },
+    scrubber: {
+      count: 1,
+      criticality: 'important',
+      does: 'Reads and proves everything at its own pace; keeps its place over restarts.',
+    },
+    'drive-watcher': { count: 1, criticality: 'important', does: 'Says in `/readyz` whether the drive takes writes.' },
+    'config-reloader': {
+      count: 1,
+      criticality: 'important',
+      does: 'Lets the live keys of a new configuration take effect.',
+    },
+  },
+  queues: {
+    work: {
+      capacity: 512,
+      reserved: 128,
+      overflow: 'reject',
+      from: ['listener'],
+      to: ['get-worker', 'put-worker'],
+      whenFull: '429 Busy with Retry-After; `busy_rejections_total` counts it',
+      does: 'Requests that need the disk. The reserved share is for reads, so writes cannot crowd them out.',
+    },
+    repair: {
+      capacity: 256,
+      reserved: 64,
+      overflow: 'reject',
+      from: ['repair-planner'],
+      to: ['repair-worker'],
+      whenFull: 'a repair that can wait is skipped and counted (`repair_skipped_total`); the next round plans it again',
+      does: 'Repairs to make. The reserved share is for chunks whose last copy is at risk.',
+    },
+  },
+  broadcasts: {
+    events: {
+      capacity: 1024,
+      from: ['put-worker', 'repair-worker'],
+      to: ['listener'],
+      does: 'What happened, as hints.',
+    },
+  },
+  watches: {
+    shutdown: {
+      from: ['supervisor'],
+      to: [
+        'listener',
+        'get-worker',
+        'put-worker',
+        'repair-planner',
+        'repair-worker',
+        'sweeper',
+        'compactor',
+        'scrubber',
+      ],
+      does: 'The phase of the shutdown, level-triggered.',
+    },
+    config: { from: ['supervisor'], to: ['listener', 'config-reloader'], does: 'The configuration in force.' },
+    placement: { from: ['placement-client'], to: ['repair-planner'], does: 'Where copies should be.' },
+  },
+  owners: {
+    config_snapshot: { order: 1, writer: 'config-reloader', does: 'Read once for each piece of work.' },
+    record_index: {
+      order: 2,
+      writer: 'put-worker',
+      does: 'Where each record lies; written by the one appender of the journal.',
+    },
+    leases: { order: 3, writer: 'put-worker', does: 'Which uploads keep which chunks.' },
+    scrub_cursor: { order: 4, writer: 'scrubber', does: 'How far the scrub has come.' },
+  },
+  timeouts: {
+    drain_deadline: { ms: 3000, key: 'storage.drain_deadline', does: 'How long accepted work may take to finish.' },
+    request: {
+      ms: 5000,
+      key: 'storage.ingress.request_timeout',
+      does: 'A request that does not stream, queue time included.',
+    },
+    read: { ms: 5000, key: 'storage.ingress.read_timeout', does: 'A pause in a request body.' },
+    write: { ms: 5000, key: 'storage.ingress.write_timeout', does: 'A client that takes no byte of a response.' },
+    drive: {
+      ms: 5000,
+      key: 'storage.drive_timeout',
+      does: 'One operation of a drive; past it the drive counts as stalled.',
+    },
+    lease: { ms: 3600000, does: 'How long an upload keeps chunks that no object refers to yet.' },
+  },
+})

@@ -1,0 +1,51 @@
+/** The `work` queue of the service: reads and writes in one bounded line, each with a pool of its own. */
+import {
+  type Deadline,
+  type Job,
+  type Lane,
+  openQueue,
+  type Queue,
+  type Runtime,
+  serveJobs,
+  submit,
+  type TaskBody,
+} from '@cairn/kernel'
+import { STORAGE_TOPOLOGY } from './topology.ts'
+
+type WorkItem = () => Promise<unknown>
+
+/** What bounds a piece of work: a request's context has both. */
+export interface WorkBounds {
+  readonly deadline: Deadline
+  readonly signal: AbortSignal
+}
+
+export class Work {
+  readonly queue: Queue<Job<WorkItem, unknown>>
+
+  constructor(runtime: Runtime) {
+    this.queue = openQueue(runtime, STORAGE_TOPOLOGY, 'work', (job: Job<WorkItem, unknown>) => job.cancel())
+  }
+
+  /** Runs `item` in the pool of reads. `Busy` at once if the queue is full. */
+  async read<T>(item: () => Promise<T>, bounds: WorkBounds): Promise<T> {
+    return (await this.#run(item, bounds, 'urgent')) as T
+  }
+
+  /** Runs `item` in the pool of writes. */
+  async write<T>(item: () => Promise<T>, bounds: WorkBounds): Promise<T> {
+    return (await this.#run(item, bounds, 'normal')) as T
+  }
+
+  readonly getWorker: TaskBody = async (context) => {
+    await serveJobs(this.queue, context, async (item) => await item(), 'urgent')
+  }
+
+  readonly putWorker: TaskBody = async (context) => {
+    await serveJobs(this.queue, context, async (item) => await item(), 'normal')
+  }
+
+  async #run(item: WorkItem, { deadline, signal }: WorkBounds, lane: Lane): Promise<unknown> {
+    return await submit(this.queue, item, { deadline, signal, lane })
+  }
+}
