@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { NODE_TOPOLOGY } from './topology.ts'
 
 /** The first port of a node; its services listen on the ones after it. */
-export const PORT_BASE = 7070
+const PORT_BASE = 7070
 
 /** `[node]`: the process, not any one service. */
 export const nodeSection = section({

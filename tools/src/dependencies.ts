@@ -30,10 +30,6 @@ export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
     { licence: 'MIT', why: 'An independent BLAKE3 to check ours against, and the one used where no native code runs.' },
   ],
   [
-    '@opentelemetry/api',
-    { licence: 'Apache-2.0', why: 'The tracing interface alone; it does nothing until an SDK is given.' },
-  ],
-  [
     '@prometheus-io/client',
     { licence: 'Apache-2.0', why: 'Writes metrics in the exposition format that scrapers expect.' },
   ],
@@ -42,7 +38,6 @@ export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ['@types/node', { licence: 'MIT', why: 'The types of the Node we pin.' }],
   ['canonicalize', { licence: 'Apache-2.0', why: 'Canonical JSON (RFC 8785) for what is signed or hashed.' }],
   ['cborg', { licence: 'Apache-2.0', why: 'Deterministic CBOR for tokens, with a strict decoder.' }],
-  ['commander', { licence: 'MIT', why: 'Parses the command line and writes its help, without loading the server.' }],
   ['range-parser', { licence: 'MIT', why: 'An independent reading of Range, to hold ours against.' }],
   ['send', { licence: 'MIT', why: 'An independent evaluation of preconditions, to hold ours against.' }],
   ['fast-check', { licence: 'MIT', why: 'Property tests that shrink, and a scheduler that reorders promises.' }],

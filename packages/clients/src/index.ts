@@ -9,3 +9,4 @@ export {
 } from './node-client.ts'
 export { badAnswer, readObject, readText } from './response-body.ts'
 export { NO_SCOPES, type ScopeGrant } from './scope-grant.ts'
+export { type StorageClient, type StoredObject, storageClient } from './storage-client.ts'

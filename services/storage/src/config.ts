@@ -6,6 +6,10 @@ export const STORAGE_PORT_OFFSET = 1
 
 const count = (min: number): z.ZodNumber => z.number().int().min(min)
 
+function isPowerOfTwo(value: number): boolean {
+  return Number.isInteger(Math.log2(value))
+}
+
 /** `[storage]` */
 export const storageSection = section({
   ...listenKeys(7070 + STORAGE_PORT_OFFSET),
@@ -15,7 +19,7 @@ export const storageSection = section({
     reload: 'restart',
     does: 'How long accepted work may take to finish on shutdown.',
   }),
-  chunk_size: setting(byteSize({ min: 16 * 1024, max: 1024 * 1024 }), {
+  chunk_size: setting(byteSize({ min: 16 * 1024, max: 1024 * 1024 }).refine(isPowerOfTwo, 'must be a power of two'), {
     default: DEFAULT_CHUNK_BYTES,
     reload: 'restart',
     does: 'How objects put whole are cut: a power of two. Objects already here keep theirs.',
@@ -25,6 +29,11 @@ export const storageSection = section({
     default: '256MiB',
     reload: 'restart',
     does: 'Verified chunks kept in memory, and served from there.',
+  }),
+  reserve_bytes: setting(byteSize({ min: 1024 * 1024 }), {
+    default: '512MiB',
+    reload: 'restart',
+    does: 'Room on the drive that only deletes and compaction may use, so that a full drive can be freed: two segments.',
   }),
   drive_timeout: setting(duration({ min: 100 }), {
     default: '5s',
@@ -47,7 +56,7 @@ export const storageSection = section({
     read_requires_capability: setting(z.boolean(), {
       default: false,
       reload: 'restart',
-      does: 'Whether reads need a capability too.',
+      does: 'Whether reads need a capability too: `storage:write`, which a `method` caveat narrows to reading.',
     }),
   }),
   durability: section({
@@ -55,6 +64,7 @@ export const storageSection = section({
       default: '50MiB',
       reload: 'restart',
       does: 'Bytes a second for all repairs together.',
+      designName: 'durability.repair_pacing',
     }),
     scrub_pacing: setting(byteSize({ min: 64 * 1024 }), {
       default: '8MiB',

@@ -1,4 +1,7 @@
 export { type StorageConfig, storageSection } from './config.ts'
-export { STORAGE } from './main.ts'
+export { STORAGE_CODES } from './errors.ts'
+export { STORAGE, type StorageHost, startStorage } from './main.ts'
 export { STORAGE_METRICS } from './metrics.ts'
+export { openParts, type StorageEvents, type StorageParts } from './parts.ts'
+export { storageRoutes } from './routes.ts'
 export { STORAGE_TOPOLOGY } from './topology.ts'

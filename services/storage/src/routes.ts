@@ -3,8 +3,18 @@ import { defineRoutes, type RouteTable } from '@cairn/platform'
 import type { StorageParts } from './parts.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { chunkRoutes } from './routes/chunks.ts'
-import { objectRoutes } from './routes/objects.ts'
+import { manifestRoutes } from './routes/manifests.ts'
+import { objectReads } from './routes/object-reads.ts'
+import { objectWrites } from './routes/object-writes.ts'
+import { referenceRoutes } from './routes/references.ts'
 
 export function storageRoutes(parts: StorageParts): RouteTable {
-  return defineRoutes([...objectRoutes(parts), ...chunkRoutes(parts), ...adminRoutes(parts)])
+  return defineRoutes([
+    ...objectReads(parts),
+    ...objectWrites(parts),
+    ...chunkRoutes(parts),
+    ...manifestRoutes(parts),
+    ...referenceRoutes(parts),
+    ...adminRoutes(parts),
+  ])
 }

@@ -9,6 +9,7 @@ import {
   serveJobs,
   submit,
   type TaskBody,
+  type TaskContext,
 } from '@cairn/kernel'
 import { STORAGE_TOPOLOGY } from './topology.ts'
 
@@ -37,15 +38,27 @@ export class Work {
     return (await this.#run(item, bounds, 'normal')) as T
   }
 
-  readonly getWorker: TaskBody = async (context) => {
-    await serveJobs(this.queue, context, async (item) => await item(), 'urgent')
-  }
+  readonly getWorker: TaskBody = async (context) => await this.#serve(context, 'urgent')
 
-  readonly putWorker: TaskBody = async (context) => {
-    await serveJobs(this.queue, context, async (item) => await item(), 'normal')
+  readonly putWorker: TaskBody = async (context) => await this.#serve(context, 'normal')
+
+  async #serve(context: TaskContext, lane: Lane): Promise<void> {
+    const handle = async (item: WorkItem, job: Job<WorkItem, unknown>): Promise<unknown> => {
+      const output = await item()
+      // Whoever asked has left or run out of time: nobody else would let go of what was read for them.
+      if (job.ended) letGo(output)
+      return output
+    }
+    await serveJobs(this.queue, context, handle, lane)
   }
 
   async #run(item: WorkItem, { deadline, signal }: WorkBounds, lane: Lane): Promise<unknown> {
     return await submit(this.queue, item, { deadline, signal, lane })
   }
+}
+
+function letGo(output: unknown): void {
+  if (typeof output !== 'object' || output === null || !(Symbol.dispose in output)) return
+  const { [Symbol.dispose]: dispose } = output
+  if (typeof dispose === 'function') dispose.call(output)
 }

@@ -12,7 +12,7 @@ const EXPOSED_HEADERS = 'ETag, Content-Range, Location, Retry-After, X-Corr-ID'
 const PREFLIGHT_SECONDS = '600'
 
 /** The origin of the request if its pages may read our answers. */
-export function allowedOrigin(headers: RequestHeaders, origins: readonly string[]): string | undefined {
+function allowedOrigin(headers: RequestHeaders, origins: readonly string[]): string | undefined {
   const origin = headers.slot('origin')
   return origin !== undefined && origins.includes(origin) ? origin : undefined
 }

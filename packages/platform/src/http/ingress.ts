@@ -8,33 +8,21 @@
  * Every step passes or throws; a throw is answered as a problem. What is accepted is answered: by its handler, at
  * its deadline, or when the service stops waiting.
  */
-import {
-  CairnError,
-  isKind,
-  parseBudget,
-  type Runtime,
-  type Shutdown,
-  type TaskContext,
-  timedOut,
-  toCairnError,
-  Watch,
-} from '@cairn/kernel'
-import { type IpBlock, parseAddress } from '@cairn/wire'
-import { AccessLog } from './access-log.ts'
+import { CairnError, parseBudget, type Runtime, type Shutdown, type TaskContext, timedOut, Watch } from '@cairn/kernel'
+import type { IpBlock } from '@cairn/wire'
 import { AccountedStream, letGo } from './accounted-stream.ts'
 import { Admission } from './admission.ts'
-import { type Authorizer, granted } from './authorizer.ts'
-import { checked, declaredLength, parseQuery } from './body.ts'
+import { Answers, type ProblemStyle } from './answers.ts'
+import { type Authorizer, authorize } from './authorizer.ts'
+import { checked, parseQuery } from './body.ts'
 import { clientAddress, isLocal, proxyBlocks } from './client-address.ts'
 import type { IngressConfig } from './config.ts'
 import { CorrelationIds } from './correlation.ts'
-import { crossOriginHeaders, preflight, refuseCrossSiteWrite } from './cross-origin.ts'
+import { preflight, refuseCrossSiteWrite } from './cross-origin.ts'
 import { Exchange } from './exchange.ts'
-import { CODINGS, type Inflate, threadInflate } from './inflate.ts'
+import { type Inflate, threadInflate } from './inflate.ts'
 import { type IngressRequest, type IngressResponse, isStream } from './message.ts'
-import { NO_ROUTE } from './metrics.ts'
 import { isLocalOnly, type OpsSource, opsRoutes } from './ops-routes.ts'
-import { problem } from './reply.ts'
 import { takeBody } from './request-body.ts'
 import { RequestHeaders } from './request-headers.ts'
 import { defineRoutes, type RequestContext, type RouteTable } from './route.ts'
@@ -50,7 +38,7 @@ export type WorkLane = (
   run: () => Answer,
 ) => Promise<IngressResponse>
 
-export interface IngressOptions {
+export interface IngressOptions extends ProblemStyle {
   readonly runtime: Runtime
   readonly shutdown: Shutdown
   readonly routes: RouteTable
@@ -59,10 +47,6 @@ export interface IngressOptions {
   readonly authorizer: Authorizer
   /** Needed by a table with `work` routes. */
   readonly work?: WorkLane
-  /** The service's own names for the codes of the ingress: `{ body_cap: 'payload_too_large' }`. */
-  readonly codes?: Readonly<Record<string, string>>
-  /** A header that repeats the code of every problem, where a service promises one. */
-  readonly reasonHeader?: string
   readonly inflate?: Inflate
 }
 
@@ -73,7 +57,7 @@ export class Ingress {
   readonly #router: Router
   readonly #admission: Admission
   readonly #ids: CorrelationIds
-  readonly #log: AccessLog
+  readonly #answers: Answers
   readonly #inflate: Inflate
   #config: IngressConfig
   #hosts: HostNames
@@ -94,7 +78,7 @@ export class Ingress {
       throw new TypeError('A table with work routes needs a work lane.')
     this.#admission = new Admission(runtime, config)
     this.#ids = new CorrelationIds(runtime)
-    this.#log = new AccessLog(runtime, config.access_log_ratio)
+    this.#answers = new Answers(runtime, shutdown, config, options)
     this.#inflate = options.inflate ?? threadInflate
     this.#hosts = new HostNames(config.hosts)
     this.#proxies = proxyBlocks(config.trusted_proxies)
@@ -105,7 +89,7 @@ export class Ingress {
     this.#proxies = proxyBlocks(config.trusted_proxies)
     this.#hosts = new HostNames(config.hosts)
     this.#admission.reconfigure(config)
-    this.#log.reconfigure(config.access_log_ratio)
+    this.#answers.reconfigure(config)
     this.#config = config
   }
 
@@ -123,7 +107,7 @@ export class Ingress {
     try {
       answer = this.#enter(exchange)
     } catch (error) {
-      answer = this.#refuse(exchange, error)
+      answer = this.#answers.refusal(exchange, error)
     }
     return answer instanceof Promise ? this.#settle(exchange, answer) : this.#finish(exchange, answer)
   }
@@ -208,7 +192,8 @@ export class Ingress {
       const forwardedFor = headers.slot('x-forwarded-for')
       exchange.clientAddress = clientAddress(exchange.clientAddress, forwardedFor, this.#proxies)
     }
-    if (route.scope !== undefined) this.#authorize(exchange, route.scope, params['address'])
+    if (route.scope !== undefined)
+      authorize(this.#options.authorizer, exchange, route.scope, params['address'], this.#runtime.metrics)
     checkExpectation(headers)
     const { stream } = route.limits ?? {}
     const isStreaming = typeof stream === 'function' ? stream(exchange) : stream === true
@@ -220,25 +205,12 @@ export class Ingress {
     if (route.query !== undefined) exchange.query = parseQuery(route.query, exchange.queryText)
     this.#setBudget(exchange, isStreaming ? undefined : (route.limits?.timeoutMs ?? this.#config.request_timeout))
     const reading = takeBody(exchange, route, this.#config, this.#inflate, this.#runtime.metrics)
+    if (exchange.budgetMs === 0) throw timedOut('the request')
     if (reading === undefined) return this.#run(exchange, served)
-    return reading.then(() => this.#run(exchange, served))
-  }
-
-  #authorize(exchange: Exchange, scope: NonNullable<RouteTable[number]['scope']>, address: string | undefined): void {
-    const { headers, method, path, clientAddress: ip } = exchange
-    const isCoded = headers.slot('content-encoding') !== undefined
-    const bodyBytes = isCoded ? undefined : declaredLength(headers.slot('content-length'))
-    const verdict = this.#options.authorizer.authorize(headers.slot('authorization'), {
-      scope,
-      method,
-      path,
-      ...(address === undefined ? {} : addressOf(address)),
-      ...(bodyBytes === undefined ? {} : { bodyBytes }),
-      ...(ip === '' ? {} : { ip }),
+    return reading.then(() => {
+      exchange.deadline.throwIfExpired('the request')
+      return this.#run(exchange, served)
     })
-    const { token, maxBytes } = granted(verdict, this.#runtime.metrics)
-    exchange.token = token
-    exchange.tokenBytesMax = maxBytes
   }
 
   #setBudget(exchange: Exchange, serverMs: number | undefined): void {
@@ -253,7 +225,6 @@ export class Ingress {
   }
 
   #run(exchange: Exchange, { route }: ServedRoute): Answer {
-    if (exchange.remainingMs === 0) throw timedOut('the request')
     exchange.isHandled = true
     const { work } = this.#options
     if (route.lane === 'work' && work !== undefined) return work(exchange, () => route.handler(exchange))
@@ -268,7 +239,7 @@ export class Ingress {
       exchange.onEnd = (reason) => {
         timer.cancel()
         exchange.onEnd = undefined
-        resolve(this.#decorate(exchange, this.#refuse(exchange, reason)))
+        resolve(this.#answers.complete(exchange, this.#answers.refusal(exchange, reason)))
       }
       /** Whether somebody still waits for this answer; nobody does once `onEnd` has given another. */
       const isInTime = (): boolean => {
@@ -281,7 +252,7 @@ export class Ingress {
           else this.#discard(exchange, response)
         },
         (error: unknown) => {
-          if (isInTime()) resolve(this.#finish(exchange, this.#refuse(exchange, error)))
+          if (isInTime()) resolve(this.#finish(exchange, this.#answers.refusal(exchange, error)))
           else this.#over(exchange)
         },
       )
@@ -289,40 +260,10 @@ export class Ingress {
   }
 
   /** The handler came too late: its answer is let go, and only now is its place free. */
-  #discard(exchange: Exchange, { body }: IngressResponse): void {
+  #discard(exchange: Exchange, { body, held }: IngressResponse): void {
     if (isStream(body)) letGo(body)
+    held?.[Symbol.dispose]()
     this.#over(exchange)
-  }
-
-  /** An error as an answer, counted and, if it is a defect of ours, logged. */
-  #refuse(exchange: Exchange, error: unknown): IngressResponse {
-    const { metrics, log } = this.#runtime
-    const known = this.#named(toCairnError(error))
-    const route = exchange.served?.route.path ?? NO_ROUTE
-    if (!exchange.isHandled) metrics.count('rejected_total', { reason: known.code })
-    if (known.status === 429) metrics.count('busy_rejections_total', { endpoint: route })
-    if (known.kind === 'Timeout' && known.status === 504) metrics.count('io_timeouts_total', { op: 'request' })
-    if (known.kind === 'Internal') {
-      metrics.count('internal_errors_total', { kind: 'request' })
-      log.error({ corr_id: exchange.corrId, route, error }, 'request failed')
-    }
-    const headers: string[] = []
-    if (exchange.allow !== undefined) headers.push('Allow', exchange.allow.join(', '))
-    if (known.status === 415) headers.push('Accept-Encoding', CODINGS.join(', '))
-    if (this.#options.reasonHeader !== undefined) headers.push(this.#options.reasonHeader, known.code)
-    return problem(known, exchange.corrId, { headers })
-  }
-
-  #named(error: CairnError): CairnError {
-    const code = this.#options.codes?.[error.code]
-    if (code === undefined) return error
-    const { kind, message, status, retryAfterMs, cause } = error
-    return new CairnError(kind, message, {
-      code,
-      status,
-      cause,
-      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    })
   }
 
   /** The last touches of an answer in time; frees its place, or keeps it until its body has been read. */
@@ -330,48 +271,21 @@ export class Ingress {
     if (!isStream(response.body) || exchange.method === 'HEAD') {
       if (isStream(response.body)) letGo(response.body)
       this.#over(exchange)
-      return this.#decorate(exchange, response)
+      return this.#answers.complete(exchange, response)
     }
     if (exchange.seat === 'inflight') {
       try {
         this.#admission.take('stream')
       } catch (error) {
         this.#discard(exchange, response)
-        return this.#decorate(exchange, this.#refuse(exchange, error))
+        return this.#answers.complete(exchange, this.#answers.refusal(exchange, error))
       }
       this.#admission.release('inflight')
       exchange.seat = 'stream'
     }
     this.#keep(exchange)
     const body = new AccountedStream(response.body, lengthIn(response.headers), () => this.#over(exchange))
-    return this.#decorate(exchange, { ...response, body })
-  }
-
-  /** The headers every answer carries; counts it. */
-  #decorate(exchange: Exchange, { status, headers: given, body }: IngressResponse): IngressResponse {
-    const headers = [...given, 'X-Corr-ID', exchange.corrId]
-    const length = isStream(body) ? undefined : body === undefined ? 0 : Buffer.byteLength(body)
-    const hasLength = length !== undefined && status !== 204 && status !== 304
-    if (hasLength && (exchange.method !== 'HEAD' || body !== undefined)) headers.push('Content-Length', String(length))
-    if (this.#shutdown.phase.value !== 'running') headers.push('Connection', 'close')
-    const origins = this.#config.cors.allow_origins
-    if (origins.length > 0) headers.push(...crossOriginHeaders(exchange.headers, origins))
-    this.#count(exchange, status, length)
-    if (body === undefined || exchange.method === 'HEAD') return { status, headers }
-    return { status, headers, body }
-  }
-
-  #count(exchange: Exchange, status: number, bytesOut: number | undefined): void {
-    const { metrics, clock } = this.#runtime
-    const { served, method } = exchange
-    const elapsedMs = clock.now() - exchange.startedAt
-    this.#log.note(exchange, status, elapsedMs, bytesOut)
-    if (served === undefined) {
-      metrics.count('http_requests_total', { route: NO_ROUTE, method: knownMethod(method), status: String(status) })
-      return
-    }
-    metrics.count('http_requests_total', served.labels(status))
-    metrics.observe('request_latency_seconds', elapsedMs / 1000, served.latency)
+    return this.#answers.complete(exchange, { ...response, body })
   }
 
   /** It outlives the call that brought it; ops routes do not hold a shutdown up. */
@@ -403,24 +317,7 @@ function stopped(): CairnError {
   return new CairnError('Canceled', 'The service stopped before this was done; ask again.', { retryAfterMs: 1000 })
 }
 
-/** The object a route is about, for caveats that name one; a malformed address is the handler's to refuse. */
-function addressOf(text: string): { address?: ReturnType<typeof parseAddress> } {
-  try {
-    return { address: parseAddress(text) }
-  } catch (error) {
-    if (isKind(error, 'Malformed')) return {}
-    throw error
-  }
-}
-
 function lengthIn(headers: readonly string[]): number | undefined {
   const at = headers.findIndex((field, index) => index % 2 === 0 && field.toLowerCase() === 'content-length')
   return at === -1 ? undefined : Number(headers[at + 1])
-}
-
-const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-
-/** Labels have few values, whatever a client calls its method. */
-function knownMethod(method: string): string {
-  return METHODS.includes(method) ? method : 'other'
 }

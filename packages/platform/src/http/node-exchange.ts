@@ -153,16 +153,14 @@ export class NodeExchange implements IngressRequest {
     const stream = body[Symbol.asyncIterator]()
     this.#stream = stream
     for (let step = await stream.next(); step.done !== true; step = await stream.next()) {
-      await this.#write(step.value)
-      if (this.#isClosed) return
+      if (!(await this.#write(step.value))) return
     }
     this.#stream = undefined
     this.#end(isEarly)
   }
 
   async #writeAll(bytes: Uint8Array, isEarly: boolean): Promise<void> {
-    await this.#write(bytes)
-    this.#end(isEarly)
+    if (await this.#write(bytes)) this.#end(isEarly)
   }
 
   #end(isEarly: boolean): void {
@@ -170,25 +168,30 @@ export class NodeExchange implements IngressRequest {
     else this.#response.end()
   }
 
-  async #write(chunk: Uint8Array): Promise<void> {
-    for (let at = 0; at < chunk.length && !this.#isClosed; at += SLICE_BYTES) {
+  /** False once the client is gone: nothing more may be written, though its connection may not be closed yet. */
+  async #write(chunk: Uint8Array): Promise<boolean> {
+    for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
       const slice = chunk.length <= SLICE_BYTES ? chunk : chunk.subarray(at, at + SLICE_BYTES)
-      if (!this.#response.write(slice)) await this.#untilWritable(slice.length)
+      if (this.#isClosed || !(await this.#writeSlice(slice))) return false
     }
+    return !this.#isClosed
   }
 
-  /** The client has taken what was written, or is gone. */
-  async #untilWritable(bytes: number): Promise<void> {
+  /**
+   * Resolves once the bytes are with the system (true), or the client is gone. Not before: until then they belong to the
+   * socket, and whoever gave them may fill the same buffer again as soon as the next are asked for.
+   */
+  async #writeSlice(slice: Uint8Array): Promise<boolean> {
     const { pacer } = this.#host
     const transfer = this.#writing()
-    // Behind another answer on the same connection it is not the client that keeps us waiting.
-    if (this.#response.socket !== null) pacer.wait(transfer)
     const isTaken = await new Promise<boolean>((resolve) => {
       this.#onGone = () => resolve(false)
-      this.#response.once('drain', () => resolve(true))
+      this.#response.write(slice, (error) => resolve(error === undefined || error === null))
+      // Behind another answer on the same connection it is not the client that keeps us waiting.
+      if (this.#response.socket !== null) pacer.wait(transfer)
     })
     this.#onGone = undefined
-    if (isTaken) pacer.progress(transfer, bytes)
+    return isTaken && pacer.progress(transfer, slice.length)
   }
 
   #writing(): Transfer {

@@ -35,6 +35,8 @@ export class ServedRoute {
   }
 }
 
+const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
+
 /** Path parameters are bounded by the header limit; the library's own bound of 100 would cut names short. */
 const PARAMETER_LENGTH_MAX = 16_384
 
@@ -42,30 +44,46 @@ const PARAMETER_LENGTH_MAX = 16_384
 export class Router {
   readonly #finder = FindMyWay({ maxParamLength: PARAMETER_LENGTH_MAX })
   readonly #served = new Map<unknown, ServedRoute>()
-  readonly #methods: readonly FindMyWay.HTTPMethod[]
+  readonly #methods = new Set<string>()
+  /** Routes without parameters, by `GET /path`: most of what is asked for, and found without searching. */
+  readonly #fixed = new Map<string, RouteMatch>()
 
   constructor(table: RouteTable) {
     for (const route of table) {
+      const served = new ServedRoute(route)
       // Never called: it stands for the route, since the library finds functions.
       const key = (): void => {}
-      this.#served.set(key, new ServedRoute(route))
-      this.#finder.on(route.method === 'GET' ? ['GET', 'HEAD'] : route.method, route.path, key)
+      this.#served.set(key, served)
+      for (const method of route.method === 'GET' ? (['GET', 'HEAD'] as const) : [route.method]) {
+        this.#methods.add(method)
+        this.#finder.on(method, route.path, key)
+        if (!/[:*(]/.test(route.path))
+          this.#fixed.set(`${method} ${route.path}`, { tag: 'found', served, params: NO_PARAMS })
+      }
     }
-    this.#methods = [
-      ...new Set(table.flatMap(({ method }) => (method === 'GET' ? (['GET', 'HEAD'] as const) : [method]))),
-    ]
   }
 
   find(method: string, path: string): RouteMatch {
-    const known = this.#methods.find((candidate) => candidate === method)
-    const found = known === undefined ? null : this.#finder.find(known, path)
-    const served = this.#served.get(found?.handler)
-    if (found !== null && served !== undefined) return { tag: 'found', served, params: found.params }
-    const allow = this.#methods.filter((candidate) => this.#finder.find(candidate, path) !== null)
-    return allow.length === 0 ? { tag: 'unknown' } : { tag: 'method', allow }
+    return this.#fixed.get(`${method} ${path}`) ?? this.#search(method, path)
   }
 
   get routes(): Iterable<ServedRoute> {
     return this.#served.values()
   }
+
+  #search(method: string, path: string): RouteMatch {
+    const asked = this.#lookUp(method, path)
+    if (asked !== undefined) return asked
+    const allow = [...this.#methods].filter((other) => this.#lookUp(other, path) !== undefined)
+    return allow.length === 0 ? { tag: 'unknown' } : { tag: 'method', allow }
+  }
+
+  #lookUp(method: string, path: string): RouteMatch | undefined {
+    const known = METHODS.find((candidate) => candidate === method)
+    const found = known === undefined ? null : this.#finder.find(known, path)
+    const served = this.#served.get(found?.handler)
+    return found === null || served === undefined ? undefined : { tag: 'found', served, params: found.params }
+  }
 }
+
+const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE'] as const

@@ -4,11 +4,15 @@ import { CHUNK_BYTES_MAX } from '@cairn/store'
 const LENGTH_BYTES = 4
 
 /** Chunks out of frames of `length (4 bytes, highest first) ‖ bytes`, however the stream was cut. Each is a buffer of its own. */
-export async function* readFrames(body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* readFrames(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  framesMax: number,
+): AsyncGenerator<Uint8Array> {
   const head = new Uint8Array(LENGTH_BYTES)
   let headFilled = 0
   let chunk: Uint8Array | undefined
   let filled = 0
+  let frames = 0
   for await (const piece of body) {
     for (let at = 0; at < piece.length; ) {
       if (chunk === undefined) {
@@ -17,6 +21,8 @@ export async function* readFrames(body: AsyncIterable<Uint8Array> | Iterable<Uin
         headFilled += take
         at += take
         if (headFilled < LENGTH_BYTES) continue
+        frames += 1
+        if (frames > framesMax) throw new CairnError('TooLarge', `One request takes at most ${framesMax} chunks.`)
         chunk = new Uint8Array(lengthIn(head))
         filled = 0
         headFilled = 0

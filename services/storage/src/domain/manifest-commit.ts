@@ -1,74 +1,161 @@
-/** Manifests in and out: what a manifest claims is proved before the object is visible. */
-import { CairnError } from '@cairn/kernel'
-import type { Storage } from '@cairn/store'
-import {
-  type Address,
-  chunkAddress,
-  createManifest,
-  decodeManifest,
-  MAX_MANIFEST_BYTES,
-  type Manifest,
-  verifyChunk,
-} from '@cairn/wire'
-import { chunkList, type StoredObject } from './object-reader.ts'
+/**
+ * Manifests in: what a manifest claims is proved before the object is visible.
+ *
+ *     body ─▶ canonical, folds to the address? ─▶ runs of chunks: read, hashed on a worker, compared ─▶ commit
+ *                    └─ no: 400 or 409                 └─ not here: 409 with the list of those missing
+ */
+import { CairnError, Deadline, isKind, sleep } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+import type { ChunkBytes, Storage } from '@cairn/store'
+import { type Address, chunkAddress, chunkLength, equalBytes, MAX_MANIFEST_BYTES, type Manifest } from '@cairn/wire'
+import { type ChunkRun, chainingValues, type EncodedManifest, readManifest } from './chaining-worker.ts'
+import type { ChunkReader } from './chunk-reader.ts'
+
+const WORKER = new URL('./chaining-worker.ts', import.meta.url)
+const CHAIN = { module: WORKER, name: 'chainingValues', types: chainingValues } as const
+const READ = { module: WORKER, name: 'readManifest', types: readManifest } as const
+
+const DIGEST_BYTES = 32
+/** Chunk bytes hashed in one job. */
+const RUN_BYTES = 1024 * 1024
+/** A manifest below this folds in well under a millisecond; not worth a thread. */
+const INLINE_MANIFEST_BYTES = 64 * 1024
+const JOB_TIMEOUT_MS = 5000
+const JOB_RETRY_MS = 20
 
 export interface ManifestCommit {
   readonly id: Address
-  readonly body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+  readonly body: AsyncIterable<Uint8Array>
   readonly type: string
   readonly upload: string
+  readonly signal: AbortSignal
+  /** Runs a read of the disk in the pool. */
+  readonly inPool: <T>(read: () => Promise<T>) => Promise<T>
 }
 
 export type CommitOutcome =
   | { readonly tag: 'committed'; readonly isNew: boolean; readonly size: number }
   | { readonly tag: 'missing'; readonly ids: readonly Address[] }
 
-/**
- * Checks that the manifest folds to the address and every chunk here is the one its chaining value says, then makes
- * the object visible. A chunk is hashed at a time, with a read in between, so a
- * large commit holds nobody up.
- */
-export async function commitManifest(storage: Storage, commit: ManifestCommit): Promise<CommitOutcome> {
-  const manifest = decodeManifest(await collect(commit.body), commit.id)
-  const missing: Address[] = []
-  for (let at = 0; at < manifest.chunkCount; at += 1) {
-    using held = await storage.chunks.read(chunkAddress(manifest, at))
-    if (held === undefined) missing.push(chunkAddress(manifest, at))
-    else verifyChunk(manifest, at, held.bytes)
-  }
-  if (missing.length > 0) return { tag: 'missing', ids: missing }
-  const { id, type, upload } = commit
-  const { size, chunkSize } = manifest
-  const outcome = await storage.objects.commit({ id, size, type, chunkSize, manifest, upload })
-  return { tag: 'committed', isNew: outcome === 'new', size }
-}
+export class ManifestCommits {
+  readonly #platform: Platform
+  readonly #storage: Storage
+  readonly #chunks: ChunkReader
 
-/** The manifest of an object here. `single_chunk` if its one chunk is the object. */
-export async function manifestOf(storage: Storage, object: StoredObject): Promise<Manifest> {
-  const { facts } = object
-  if (facts.pages.length === 0) {
-    const detail = `${object.id} is one chunk; its address is all the proof it needs.`
-    throw new CairnError('NotFound', detail, { code: 'single_chunk' })
+  constructor(platform: Platform, storage: Storage, chunks: ChunkReader) {
+    this.#platform = platform
+    this.#storage = storage
+    this.#chunks = chunks
   }
-  const ids: Uint8Array[] = []
-  const values: Uint8Array[] = []
-  for await (const page of chunkList(storage, object)) {
-    for (const { id, chainingValue } of page) {
-      ids.push(id)
-      values.push(chainingValue)
+
+  async commit(commit: ManifestCommit): Promise<CommitOutcome> {
+    const manifest = await this.#read(await collect(commit.body), commit)
+    const missing: Address[] = []
+    const perRun = Math.max(1, Math.floor(RUN_BYTES / manifest.chunkSize))
+    for (let first = 0; first < manifest.chunkCount; first += perRun) {
+      const count = Math.min(perRun, manifest.chunkCount - first)
+      missing.push(...(await this.#prove(manifest, first, count, commit)))
+    }
+    if (missing.length > 0) return { tag: 'missing', ids: missing }
+    const { id, type, upload } = commit
+    const { size, chunkSize } = manifest
+    try {
+      const outcome = await this.#storage.objects.commit({ id, size, type, chunkSize, manifest, upload })
+      return { tag: 'committed', isNew: outcome === 'new', size }
+    } catch (error) {
+      if (error instanceof CairnError && error.code === 'missing_chunks' && Array.isArray(error.cause))
+        return { tag: 'missing', ids: error.cause as Address[] }
+      throw error
     }
   }
-  const { size, chunkSize } = facts
-  return createManifest({ size, chunkSize, chunkIds: packed(ids), chainingValues: packed(values) })
+
+  /** What comes in is a client's word: if it does not fold to the address, that is a conflict, not damage of ours. */
+  async #read(bytes: Uint8Array, { id, signal }: ManifestCommit): Promise<Manifest> {
+    try {
+      if (bytes.length <= INLINE_MANIFEST_BYTES) return readManifest({ bytes, id })
+      const options = { transfer: [], signal }
+      return await this.#job(async (deadline) => {
+        const input: EncodedManifest = { bytes, id }
+        return await this.#platform.workers.run(READ, input, { ...options, deadline })
+      }, signal)
+    } catch (error) {
+      if (isKind(error, 'Integrity')) throw new CairnError('Conflict', error.message, { code: 'conflict' })
+      throw error
+    }
+  }
+
+  /** Proves a run of chunks; returns those that are not here. */
+  async #prove(manifest: Manifest, first: number, count: number, commit: ManifestCommit): Promise<Address[]> {
+    const held: ChunkBytes[] = []
+    try {
+      const missing = await commit.inPool(async () => await this.#readRun(manifest, first, count, held))
+      if (missing.length > 0) return missing
+      const bytes = joined(manifest, first, held)
+      const { chunkSize } = manifest
+      const values = await this.#job(async (deadline) => {
+        const input: ChunkRun = { bytes, chunkSize, first }
+        return await this.#platform.workers.run(CHAIN, input, { deadline, signal: commit.signal })
+      }, commit.signal)
+      const claimed = manifest.chainingValues.subarray(first * DIGEST_BYTES, (first + count) * DIGEST_BYTES)
+      if (!equalBytes(values, claimed)) throw notItsChunks(manifest.id)
+      return []
+    } finally {
+      for (const each of held) each[Symbol.dispose]()
+    }
+  }
+
+  async #readRun(manifest: Manifest, first: number, count: number, held: ChunkBytes[]): Promise<Address[]> {
+    const missing: Address[] = []
+    for (let at = first; at < first + count; at += 1) {
+      const id = chunkAddress(manifest, at)
+      const bytes = await this.#readOrMiss(id)
+      if (bytes === undefined) missing.push(id)
+      else held.push(bytes)
+    }
+    return missing
+  }
+
+  /** A chunk that is damaged here is one the client can send again. */
+  async #readOrMiss(id: Address): Promise<ChunkBytes | undefined> {
+    try {
+      return await this.#chunks.read(id)
+    } catch (error) {
+      if (isKind(error, 'Integrity')) return undefined
+      throw error
+    }
+  }
+
+  /** A commit has begun and goes on: when the threads are busy it waits for them. */
+  async #job<T>(run: (deadline: Deadline) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { clock } = this.#platform
+    for (;;) {
+      try {
+        return await run(Deadline.after(clock, JOB_TIMEOUT_MS))
+      } catch (error) {
+        if (!isKind(error, 'Busy')) throw error
+        await sleep(clock, JOB_RETRY_MS, { signal })
+      }
+    }
+  }
 }
 
-function packed(digests: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(digests.length * 32)
-  for (const [at, digest] of digests.entries()) all.set(digest, at * 32)
-  return all
+function joined(manifest: Manifest, first: number, held: readonly ChunkBytes[]): Uint8Array {
+  const bytes = new Uint8Array(held.reduce((sum, each) => sum + each.bytes.length, 0))
+  let filled = 0
+  for (const [at, { bytes: chunk }] of held.entries()) {
+    if (chunk.length !== chunkLength(manifest, first + at)) throw notItsChunks(manifest.id)
+    bytes.set(chunk, filled)
+    filled += chunk.length
+  }
+  return bytes
 }
 
-async function collect(body: ManifestCommit['body']): Promise<Uint8Array> {
+function notItsChunks(id: Address): CairnError {
+  const detail = `The manifest names chunks that are not those of ${id}; nothing was stored.`
+  return new CairnError('Conflict', detail, { code: 'chunk_mismatch' })
+}
+
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   let total = 0
   for await (const piece of body) {

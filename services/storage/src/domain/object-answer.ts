@@ -1,6 +1,5 @@
-/** An object as an HTTP answer: preconditions, ranges, and the headers every answer about it has. */
+/** An object as an HTTP answer: preconditions, ranges, and the headers every answer about it has. Reads nothing. */
 import { CairnError } from '@cairn/kernel'
-import { type IngressResponse, problem } from '@cairn/platform'
 import {
   type ByteRange,
   contentRange,
@@ -10,26 +9,38 @@ import {
   selectRange,
 } from '@cairn/wire'
 import { servedType } from './content-type.ts'
+import type { BodyPart } from './object-bytes.ts'
 import type { StoredObject } from './object-reader.ts'
+import { windowsOf } from './window-core.ts'
 
 /** The fields of a request that decide how an object is answered. */
 export interface ObjectRequest {
   readonly method: string
   readonly header: (name: string) => string | undefined
   readonly nowMs: number
-  readonly corrId: string
+  /** New for each answer, and unknown to whoever stored the object: parts of a multipart body end at it. */
+  readonly boundary: string
   /** Reads need a capability, so no shared cache may keep the answer. */
   readonly isPrivate: boolean
 }
 
-export type ReadRange = (range: ByteRange) => AsyncIterable<Uint8Array>
+export type ObjectAnswer =
+  | { readonly tag: 'not-modified'; readonly headers: readonly string[] }
+  | { readonly tag: 'precondition-failed' }
+  | { readonly tag: 'unsatisfiable'; readonly headers: readonly string[]; readonly detail: string }
+  | {
+      readonly tag: 'bytes'
+      readonly status: 200 | 206
+      readonly range: 'whole' | 'single' | 'multiple'
+      /** Without the length. */
+      readonly headers: readonly string[]
+      readonly length: number
+      readonly parts: () => Iterable<BodyPart>
+    }
 
-const IMMUTABLE = 'public, max-age=31536000, immutable'
-
-export function answerObject(object: StoredObject, request: ObjectRequest, read: ReadRange): IngressResponse {
-  const { facts } = object
+export function answerObject(object: StoredObject, request: ObjectRequest): ObjectAnswer {
   const etag = entityTagOf(object.id)
-  const headers = objectHeaders(object, etag, request.isPrivate)
+  const cacheable = cachingHeaders(etag, request.isPrivate)
   const conditional = {
     method: request.method,
     ifMatch: request.header('if-match'),
@@ -39,110 +50,106 @@ export function answerObject(object: StoredObject, request: ObjectRequest, read:
   }
   switch (evaluatePreconditions(conditional, { etag }, request.nowMs)) {
     case 'not-modified':
-      return { status: 304, headers: headers.cacheable }
+      return { tag: 'not-modified', headers: cacheable }
     case 'precondition-failed':
-      throw new CairnError('Conflict', 'The object is not the one the request names.', {
-        code: 'precondition_failed',
-        status: 412,
-      })
+      return { tag: 'precondition-failed' }
     case 'proceed': {
       const asked = { method: request.method, range: request.header('range'), ifRange: request.header('if-range') }
-      return answerRange(selectRange(asked, etag, facts.size), facts.size, { headers, read, corrId: request.corrId })
+      const outcome = selectRange(asked, etag, object.facts.size)
+      return answerRange(object, outcome, [...cacheable, ...guardHeaders(request.isPrivate)], request.boundary)
     }
   }
 }
 
-interface ObjectHeaders {
-  /** What a 304 repeats. */
-  readonly cacheable: readonly string[]
-  readonly all: readonly string[]
-  readonly type: string
+export function preconditionFailed(): CairnError {
+  const detail = 'The object is not the one the request names.'
+  return new CairnError('Conflict', detail, { code: 'precondition_failed', status: 412 })
 }
 
-function objectHeaders({ facts }: StoredObject, etag: string, isPrivate: boolean): ObjectHeaders {
-  const { type, isDownload } = servedType(facts.type)
-  const cacheable = [
-    'ETag',
-    etag,
-    'Vary',
-    'Accept-Encoding',
-    'Cache-Control',
-    isPrivate ? 'private, no-cache' : IMMUTABLE,
-  ]
-  const all = [
-    ...cacheable,
-    'Accept-Ranges',
-    'bytes',
+/** What a 304 repeats. An address never means other bytes, so whoever may keep them may keep them for ever. */
+export function cachingHeaders(etag: string, isPrivate: boolean): string[] {
+  const caching = isPrivate ? 'private, no-cache' : 'public, max-age=31536000, immutable'
+  return ['ETag', etag, 'Vary', 'Accept-Encoding', 'Cache-Control', caching]
+}
+
+/** Stored bytes are anybody's: no browser may take them for a page of ours. */
+export function guardHeaders(isPrivate: boolean): string[] {
+  return [
     'X-Content-Type-Options',
     'nosniff',
     'Content-Security-Policy',
     "sandbox; default-src 'none'",
     'Cross-Origin-Resource-Policy',
-    'cross-origin',
-    ...(isDownload ? ['Content-Disposition', 'attachment'] : []),
+    isPrivate ? 'same-origin' : 'cross-origin',
   ]
-  return { cacheable, all, type }
 }
 
-interface Answering {
-  readonly headers: ObjectHeaders
-  readonly read: ReadRange
-  readonly corrId: string
-}
-
-function answerRange(outcome: RangeOutcome, size: number, answering: Answering): IngressResponse {
-  const { headers, read, corrId } = answering
-  const typed = [...headers.all, 'Content-Type', headers.type]
+function answerRange(
+  object: StoredObject,
+  outcome: RangeOutcome,
+  common: readonly string[],
+  boundary: string,
+): ObjectAnswer {
+  const { size, chunkSize } = object.facts
+  const { type, isDownload } = servedType(object.facts.type)
+  const all = [...common, 'Accept-Ranges', 'bytes', ...(isDownload ? ['Content-Disposition', 'attachment'] : [])]
+  const typed = [...all, 'Content-Type', type]
+  const partsOf = (range: ByteRange) => (): Iterable<BodyPart> => windowParts(range, chunkSize)
   switch (outcome.kind) {
     case 'unsatisfiable': {
       const detail = `The object has ${size} bytes; none of them is in the range.`
-      const error = new CairnError('Malformed', detail, { code: 'range_not_satisfiable', status: 416 })
-      return problem(error, corrId, { headers: ['Content-Range', contentRange(size)] })
+      return { tag: 'unsatisfiable', headers: ['Content-Range', contentRange(size)], detail }
     }
     case 'single': {
       const { range } = outcome
-      const own = ['Content-Range', contentRange(size, range), ...lengthOf(range)]
-      return { status: 206, headers: [...typed, ...own], body: read(range) }
+      const headers = [...typed, 'Content-Range', contentRange(size, range)]
+      return { tag: 'bytes', status: 206, range: 'single', headers, length: lengthOf(range), parts: partsOf(range) }
     }
-    case 'multiple':
-      return multipart(outcome.ranges, size, answering)
+    case 'multiple': {
+      const headers = [...all, 'Content-Type', `multipart/byteranges; boundary=${boundary}`]
+      const frame = frameOf(outcome.ranges, size, type, boundary)
+      const length = outcome.ranges.reduce((sum, range) => sum + lengthOf(range), frame.bytes)
+      const parts = (): Iterable<BodyPart> => multipart(outcome.ranges, frame, chunkSize)
+      return { tag: 'bytes', status: 206, range: 'multiple', headers, length, parts }
+    }
     case 'whole': {
-      const whole = [...typed, 'Content-Length', String(size)]
-      if (size === 0) return { status: 200, headers: whole }
-      return { status: 200, headers: whole, body: read({ first: 0, last: size - 1 }) }
+      const parts = partsOf({ first: 0, last: size - 1 })
+      return { tag: 'bytes', status: 200, range: 'whole', headers: typed, length: size, parts }
     }
   }
 }
 
-function lengthOf({ first, last }: ByteRange): string[] {
-  return ['Content-Length', String(last + 1 - first)]
+function lengthOf({ first, last }: ByteRange): number {
+  return last + 1 - first
 }
 
-function multipart(ranges: readonly ByteRange[], size: number, answering: Answering): IngressResponse {
-  const { headers, read, corrId } = answering
-  // New for each answer: whoever stored the object cannot have put it into the bytes.
-  const boundary = `cairn-${corrId}`
+function* windowParts(range: ByteRange, chunkSize: number): Generator<BodyPart> {
+  for (const window of windowsOf(range, chunkSize)) yield { tag: 'window', window }
+}
+
+/** What stands before each part, and after the last. */
+interface Frame {
+  readonly heads: readonly Uint8Array[]
+  readonly tail: Uint8Array
+  /** All of it together. */
+  readonly bytes: number
+}
+
+function frameOf(ranges: readonly ByteRange[], size: number, type: string, boundary: string): Frame {
   const encoder = new TextEncoder()
   const heads = ranges.map((range, at) => {
     const start = at === 0 ? '' : '\r\n'
-    return encoder.encode(
-      `${start}--${boundary}\r\nContent-Type: ${headers.type}\r\nContent-Range: ${contentRange(size, range)}\r\n\r\n`,
-    )
+    const fields = `Content-Type: ${type}\r\nContent-Range: ${contentRange(size, range)}`
+    return encoder.encode(`${start}--${boundary}\r\n${fields}\r\n\r\n`)
   })
   const tail = encoder.encode(`\r\n--${boundary}--\r\n`)
-  const bodyBytes = ranges.reduce((sum, { first, last }) => sum + last + 1 - first, 0)
-  const length = heads.reduce((sum, head) => sum + head.length, tail.length + bodyBytes)
-  async function* body(): AsyncGenerator<Uint8Array> {
-    for (const [at, range] of ranges.entries()) {
-      yield heads[at] ?? tail
-      yield* read(range)
-    }
-    yield tail
+  return { heads, tail, bytes: heads.reduce((sum, head) => sum + head.length, tail.length) }
+}
+
+function* multipart(ranges: readonly ByteRange[], { heads, tail }: Frame, chunkSize: number): Generator<BodyPart> {
+  for (const [at, range] of ranges.entries()) {
+    yield { tag: 'text', bytes: heads[at] ?? tail }
+    yield* windowParts(range, chunkSize)
   }
-  const type = `multipart/byteranges; boundary=${boundary}`
-  return {
-    status: 206,
-    headers: [...headers.all, 'Content-Type', type, 'Content-Length', String(length)],
-    body: body(),
-  }
+  yield { tag: 'text', bytes: tail }
 }

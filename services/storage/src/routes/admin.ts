@@ -1,79 +1,101 @@
 /** What an operator asks: what is here, how safe it is, and to look again. */
 import { json, type RouteTable, route } from '@cairn/platform'
-import { type Address, parseAddress } from '@cairn/wire'
 import { z } from 'zod'
+import { noSuchObject } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
+import { address } from './params.ts'
 
 const PAGE_MAX = 1000
+const PAGE_DEFAULT = 100
 
-export function adminRoutes({ storage, scrubber }: StorageParts): RouteTable {
-  const admin = { lane: 'inline', scope: 'storage:admin' } as const
-  return [
-    route({
-      ...admin,
-      method: 'GET',
-      path: '/admin/objects',
-      summary: 'Objects in order of address, page by page.',
-      query: z.strictObject({
-        cursor: z
-          .string()
-          .transform((text): Address => parseAddress(text))
-          .optional(),
-        limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(100),
-      }),
-      responses: {
-        200: {
-          description: 'A page, and the cursor of the next.',
-          schema: z.looseObject({ objects: z.array(z.looseObject({})) }),
-        },
-      },
-      handler: async ({ query }) => {
-        const ids = await storage.objects.list(query.cursor, query.limit)
-        const objects = []
-        for (const id of ids) {
-          const facts = await storage.objects.stat(id)
-          if (facts !== undefined) objects.push({ address: id, size: facts.size, type: facts.type })
-        }
-        return json(200, { objects, cursor: ids.length < query.limit ? null : (ids.at(-1) ?? null) })
-      },
+const admin = { lane: 'inline', scope: 'storage:admin' } as const
+
+export function adminRoutes(parts: StorageParts): RouteTable {
+  return [listObjects(parts), durability(parts), scrub(parts), repair(parts)]
+}
+
+function listObjects({ storage, reader }: StorageParts): RouteTable[number] {
+  const row = z.strictObject({ address: z.string(), size: z.int(), type: z.string() })
+  return route({
+    ...admin,
+    method: 'GET',
+    path: '/admin/objects',
+    summary: 'Objects in order of address, page by page: `cursor` is that of the page before.',
+    query: z.strictObject({
+      cursor: address.optional(),
+      limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(PAGE_DEFAULT),
     }),
-    route({
-      ...admin,
-      method: 'GET',
-      path: '/admin/durability',
-      summary: 'Copies wanted and copies proved; what the scrub has read, and when.',
-      responses: { 200: { description: 'The report.', schema: z.looseObject({ target_copies: z.int() }) } },
-      handler: () => {
-        const { unready, isStalled, isCatchingUp, damagedSegments } = storage.facts()
-        const drive = { writable: unready === undefined, why: unready?.message ?? '', stalled: isStalled }
-        return json(200, {
-          target_copies: 1,
-          targets: 1,
-          drive,
-          catching_up: isCatchingUp,
-          damaged_segments: damagedSegments,
-          scrub: scrubber.report(),
-        })
+    responses: {
+      200: {
+        description: 'A page, and the cursor of the next; null after the last.',
+        schema: z.strictObject({ objects: z.array(row), cursor: z.string().nullable() }),
       },
-    }),
-    route({
-      ...admin,
-      method: 'POST',
-      path: '/admin/scrub',
-      summary: 'Begins a round of the scrub now, if none is under way.',
-      responses: { 202: { description: 'Under way.', schema: z.looseObject({}) } },
-      handler: () => {
-        scrubber.begin()
-        return json(202, scrubber.report())
-      },
-    }),
-    route({
-      ...admin,
-      method: 'POST',
-      path: '/admin/repair',
-      summary: 'Plans repairs now. With one target there is nothing to repair from, and the answer says so.',
-      responses: { 202: { description: 'Planned.', schema: z.looseObject({ planned: z.int() }) } },
-      handler: () => json(202, { planned: 0, why: 'one target: there is no other copy to repair from' }),
-    }),
-  ]
+    },
+    handler: async ({ query }) => {
+      const ids = await storage.objects.list(query.cursor, query.limit)
+      const objects: z.output<typeof row>[] = []
+      for (const id of ids) {
+        const object = await reader.find(id)
+        if (object !== undefined) objects.push({ address: id, size: object.facts.size, type: object.facts.type })
+      }
+      return json(200, { objects, cursor: ids.length < query.limit ? null : (ids.at(-1) ?? null) })
+    },
+  })
+}
+
+function durability({ storage, scrubber, placement }: StorageParts): RouteTable[number] {
+  return route({
+    ...admin,
+    method: 'GET',
+    path: '/admin/durability',
+    summary: 'Copies wanted, and copies read and proved; objects by state; what the scrub has read, and when.',
+    responses: { 200: { description: 'The report.', schema: z.looseObject({ target_copies: z.int() }) } },
+    handler: () => {
+      const { unready, isStalled, isCatchingUp, damagedSegments } = storage.facts()
+      const { objects, ...report } = scrubber.report()
+      return json(200, {
+        target_copies: placement.value?.copies ?? 0,
+        observed_copies: scrubber.observedCopies() ?? null,
+        targets: placement.value?.targets ?? 0,
+        objects,
+        drive: { writable: unready === undefined, why: unready?.message ?? '', stalled: isStalled },
+        catching_up: isCatchingUp,
+        damaged_segments: damagedSegments,
+        scrub: report,
+      })
+    },
+  })
+}
+
+function scrub({ scrubber }: StorageParts): RouteTable[number] {
+  return route({
+    ...admin,
+    method: 'POST',
+    path: '/admin/scrub',
+    summary: 'Begins a round of the scrub now, if none is under way.',
+    responses: { 202: { description: 'Under way.', schema: z.looseObject({}) } },
+    handler: () => {
+      scrubber.begin()
+      return json(202, scrubber.report())
+    },
+  })
+}
+
+function repair({ repairs, reader }: StorageParts): RouteTable[number] {
+  return route({
+    ...admin,
+    method: 'POST',
+    path: '/admin/repair',
+    summary: 'Plans repairs now: of one object, or, without a body, of whatever the planner finds.',
+    body: z.strictObject({ address: address.optional() }).optional(),
+    responses: { 202: { description: 'The planner is at work.', schema: z.looseObject({ queued: z.boolean() }) } },
+    errors: { not_found: 404 },
+    handler: async ({ body }) => {
+      const id = body?.address
+      if (id === undefined) repairs.wakePlanner()
+      else if ((await reader.find(id)) === undefined) throw noSuchObject(id)
+      else repairs.request(id)
+      return json(202, { queued: true })
+    },
+  })
 }

@@ -1,50 +1,43 @@
 /**
  * Reads everything, at its own pace, and proves it.
  *
- *     begin ─▶ chunk after chunk, in order ─▶ end of the round ─▶ waits for the next
+ *     begin ─▶ chunk after chunk, in order ─▶ objects counted ─▶ end of the round ─▶ waits for the next
  *                  └─ every 256 chunks the place is written down: a restart goes on from there
  *
  * It never says that something is sound that it did not read in this round.
  */
-import { isKind, type TaskBody, TokenBucket, Watch } from '@cairn/kernel'
-import { type Platform, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { isKind, sleep, type TaskBody, TokenBucket, Watch } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
 import type { Storage } from '@cairn/store'
 import { type Address, parseAddress } from '@cairn/wire'
-import { z } from 'zod'
+import { countObjects } from '../domain/object-census.ts'
+import type { ObjectReader } from '../domain/object-reader.ts'
+import type { Repairs } from '../domain/repairs.ts'
+import { coverageAt, type Place, readPlace, type ScrubReport, START, writePlace } from '../domain/scrub-place.ts'
+import { canWait } from './round.ts'
 
 const PAGE = 256
 /** What one chunk costs the budget; most are this long. */
 const CHUNK_COST = 64 * 1024
 /** Between the end of a round and the next: everything is read about once a week. */
 const ROUND_INTERVAL_MS = 7 * 24 * 60 * 60 * 1000
+/** Before the drive is asked again after it failed. */
+const RETRY_MS = 5000
+/** Damaged chunks that are remembered; the count goes on. */
+const DAMAGED_NAMED_MAX = 1000
 
-export interface ScrubReport {
-  readonly state: 'waiting' | 'reading'
-  /** Chunks of this round, or of the last one if none is under way. */
-  readonly read: number
-  readonly damaged: readonly string[]
-  /** Unix milliseconds; null before the first round has ended. */
-  readonly completed_at: number | null
-  readonly cursor: string | null
+export interface ScrubberOptions {
+  readonly reader: ObjectReader
+  readonly repairs: Repairs
+  readonly directory: string
+  readonly bytesPerSecond: number
 }
-
-const place = z.strictObject({
-  cursor: z.string().nullable(),
-  read: z.int().min(0),
-  damaged: z.array(z.string()),
-  completed_at: z.number().nullable(),
-})
-
-type Place = z.output<typeof place>
-
-const START: Place = { cursor: null, read: 0, damaged: [], completed_at: null }
-
-/** Damaged chunks that are named; the count goes on. */
-const DAMAGED_NAMED_MAX = 100
 
 export class Scrubber {
   readonly #platform: Platform
   readonly #storage: Storage
+  readonly #reader: ObjectReader
+  readonly #repairs: Repairs
   readonly #path: string
   readonly #pace: TokenBucket
   /** How many rounds were asked for. */
@@ -52,16 +45,15 @@ export class Scrubber {
   #place: Place = START
   #isReading = false
 
-  constructor(
-    platform: Platform,
-    storage: Storage,
-    options: { readonly directory: string; readonly bytesPerSecond: number },
-  ) {
+  constructor(platform: Platform, storage: Storage, options: ScrubberOptions) {
     this.#platform = platform
     this.#storage = storage
+    this.#reader = options.reader
+    this.#repairs = options.repairs
     this.#path = `${options.directory}/scrub.json`
-    const burst = Math.max(CHUNK_COST, options.bytesPerSecond)
-    this.#pace = new TokenBucket(platform.clock, { rate: options.bytesPerSecond, burst })
+    const { bytesPerSecond } = options
+    const burst = Math.max(CHUNK_COST, bytesPerSecond)
+    this.#pace = new TokenBucket(platform.clock, { rate: bytesPerSecond, burst })
   }
 
   /** A round begins now, unless one is under way. */
@@ -70,18 +62,36 @@ export class Scrubber {
   }
 
   report(): ScrubReport {
-    const { read, damaged, completed_at, cursor } = this.#place
-    return { state: this.#isReading ? 'reading' : 'waiting', read, damaged, completed_at, cursor }
+    const { completed_at: completedAt, ...place } = this.#place
+    return {
+      ...place,
+      state: this.#isReading ? 'reading' : 'waiting',
+      coverage: coverageAt(this.#place, this.#isReading),
+      completed_at: completedAt,
+      age_ms: completedAt === null ? null : this.#platform.clock.wall() - completedAt,
+    }
+  }
+
+  /** Copies that were read and proved in the last whole round; nothing before there was one. */
+  observedCopies(): number | undefined {
+    const { objects } = this.#place
+    // An empty round proved nothing.
+    if (objects === null || objects.sound + objects.damaged === 0) return undefined
+    return objects.damaged === 0 ? 1 : 0
   }
 
   readonly run: TaskBody = async ({ draining }) => {
-    this.#place = await this.#load()
-    // A round that a stop cut off goes on where it was.
-    let isDue = this.#place.cursor !== null
+    this.#place = await readPlace(this.#platform.disk, this.#path)
     for (;;) {
-      if (!isDue) await this.#untilDue(draining)
-      await this.#round(draining)
-      isDue = false
+      // A round that a stop or a failing drive cut off goes on where it was.
+      if (this.#place.cursor === null) await this.#untilDue(draining)
+      try {
+        await this.#round(draining)
+      } catch (error) {
+        if (!canWait(error) && !isKind(error, 'Internal')) throw error
+        this.#platform.log.warn({ error }, 'the scrub waits for the drive')
+        await sleep(this.#platform.clock, RETRY_MS, { signal: draining })
+      }
     }
   }
 
@@ -101,58 +111,53 @@ export class Scrubber {
   async #round(signal: AbortSignal): Promise<void> {
     this.#isReading = true
     try {
-      if (this.#place.cursor === null) this.#place = { ...START, completed_at: this.#place.completed_at }
+      if (this.#place.cursor === null)
+        this.#place = { ...START, objects: this.#place.objects, completed_at: this.#place.completed_at }
       for (;;) {
         const after = this.#place.cursor === null ? undefined : parseAddress(this.#place.cursor)
         const ids = await this.#storage.chunks.list(after, PAGE)
         for (const id of ids) await this.#inspect(id, signal)
-        const isEnd = ids.length < PAGE
-        const completed = isEnd ? this.#platform.clock.wall() : this.#place.completed_at
-        this.#place = { ...this.#place, cursor: isEnd ? null : (ids.at(-1) ?? null), completed_at: completed }
+        if (ids.length < PAGE) {
+          await this.#complete()
+          return
+        }
+        this.#place = { ...this.#place, cursor: ids.at(-1) ?? null }
         await this.#save()
-        if (isEnd) return
       }
     } finally {
       this.#isReading = false
     }
   }
 
+  async #complete(): Promise<void> {
+    const objects = await countObjects(this.#storage, this.#reader, new Set(this.#place.damaged))
+    this.#place = { ...this.#place, cursor: null, objects, completed_at: this.#platform.clock.wall() }
+    await this.#save()
+  }
+
   async #inspect(id: Address, signal: AbortSignal): Promise<void> {
     await this.#pace.take(CHUNK_COST, { signal })
-    const { metrics, log } = this.#platform
-    const { read, damaged } = this.#place
+    const { metrics } = this.#platform
     try {
-      const found = await this.#storage.chunks.inspect(id)
-      if (found === 'absent') return
+      if ((await this.#storage.chunks.inspect(id)) === 'absent') return
       metrics.count('scrub_chunks_total', { result: 'sound' })
-      this.#place = { ...this.#place, read: read + 1 }
+      this.#place = { ...this.#place, read: this.#place.read + 1 }
     } catch (error) {
       if (!isKind(error, 'Integrity')) throw error
       metrics.count('scrub_chunks_total', { result: 'damaged' })
-      metrics.count('integrity_fail_total', { reason: 'checksum' })
-      log.error({ chunk: id.slice(0, 11) }, 'a chunk is damaged')
+      this.#repairs.damaged(id)
+      const { read, damaged, damaged_count: count } = this.#place
       const named = damaged.length < DAMAGED_NAMED_MAX ? [...damaged, id] : damaged
-      this.#place = { ...this.#place, read: read + 1, damaged: named }
+      this.#place = { ...this.#place, read: read + 1, damaged: named, damaged_count: count + 1 }
     }
   }
 
-  async #load(): Promise<Place> {
-    const bytes = await readSmallFile(this.#platform.disk, this.#path)
-    if (bytes === undefined) return START
-    const parsed = place.safeParse(tryJson(bytes))
-    // A place that cannot be read costs one round from the beginning, nothing else.
-    return parsed.success ? parsed.data : START
-  }
-
+  /** A place that cannot be written costs some chunks read twice after a restart, nothing else. */
   async #save(): Promise<void> {
-    await replaceSmallFile(this.#platform.disk, this.#path, new TextEncoder().encode(JSON.stringify(this.#place)))
-  }
-}
-
-function tryJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
+    try {
+      await writePlace(this.#platform.disk, this.#path, this.#place)
+    } catch (error) {
+      this.#platform.log.warn({ error }, 'the place of the scrub was not written down')
+    }
   }
 }

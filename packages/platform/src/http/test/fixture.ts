@@ -89,7 +89,7 @@ export function bodyOf(...parts: readonly (string | Uint8Array)[]): AsyncIterabl
   })()
 }
 
-export async function answerOf({ status, headers, body }: IngressResponse): Promise<Answer> {
+async function answerOf({ status, headers, body }: IngressResponse): Promise<Answer> {
   const fields: Record<string, string> = {}
   for (let at = 0; at < headers.length; at += 2) fields[headers[at]!.toLowerCase()] = headers[at + 1]!
   const chunks: Uint8Array[] = []

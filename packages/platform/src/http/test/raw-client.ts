@@ -53,6 +53,12 @@ export class RawClient {
     return this.#isClosed
   }
 
+  /** From now on reads and forgets, as fast as it can. */
+  forget(): void {
+    this.socket.removeAllListeners('data')
+    this.socket.resume()
+  }
+
   send(text: string | Uint8Array): void {
     this.socket.write(text)
   }

@@ -36,7 +36,7 @@ export const FILES: Route = route({
   handler: ({ params, host }) => json(200, { path: params['*'], host }),
 })
 
-export const FAILING: Route = route({
+const FAILING: Route = route({
   method: 'GET',
   path: '/failing',
   lane: 'inline',

@@ -1,0 +1,135 @@
+/** `cairn get ADDRESS`: a file or a directory, every byte proved before it is written. */
+import { CairnError, SystemClock } from '@cairn/kernel'
+import type { Cairn } from '@cairn/sdk'
+import { decodeTree, encodeTree, MAX_TREE_BYTES, parseAddress } from '@cairn/wire'
+import { spellBytes, spellCount, spellSeconds } from './amounts.ts'
+import type { CommandContext, Outcome, Run } from './command.ts'
+import { isThere, writeDirectory, writeFileWhole } from './local-files.ts'
+import { Progress } from './progress.ts'
+import { withStorage } from './storage.ts'
+
+/** Every tree begins like this. */
+const TREE_START = encodeTree([]).subarray(0, -1)
+
+type Pieces = AsyncIterable<Uint8Array>
+
+interface Getting {
+  readonly cairn: Cairn
+  readonly address: string
+  readonly progress: Progress
+  readonly signal: AbortSignal
+}
+
+interface Got {
+  readonly kind: 'file' | 'tree'
+  readonly bytes: number
+  readonly files: number
+}
+
+export const get: Run = async (context) => {
+  const { given, terminal } = context
+  const address = parseAddress(given.operands[0] ?? '')
+  const path = outputOf(context)
+  if (path !== '-' && !given.has('force') && (await isThere(path)))
+    throw new CairnError('Conflict', `${path} exists; --force replaces it.`, { code: 'file_exists' })
+  return await withStorage(context, async (cairn, signal) => {
+    const progress = new Progress(terminal, given, new SystemClock())
+    const getting = { cairn, address, progress, signal }
+    let got: Got | undefined
+    try {
+      got = path === '-' ? await getToOutput(getting, context) : await getToPath(getting, path)
+    } finally {
+      progress.end(got)
+    }
+    return outcomeOf(address, path, got, progress.elapsedMs)
+  })
+}
+
+function outputOf({ given, terminal }: CommandContext): string {
+  const path = given.text('output')
+  const usage = (detail: string): CairnError => new CairnError('Malformed', detail, { code: 'usage' })
+  if (path === undefined && terminal.isDataWatched)
+    throw usage('Standard output is a terminal. Name a file with -o PATH, or -o - to see the bytes here.')
+  if (given.has('json') && (path ?? '-') === '-') throw usage('With --json the bytes need a file: -o PATH.')
+  return path ?? '-'
+}
+
+async function getToOutput({ cairn, address, progress, signal }: Getting, { terminal }: CommandContext): Promise<Got> {
+  let bytes = 0
+  const stream = cairn.get(address, { signal, onProgress: (now) => progress.show(now) })
+  for await (const piece of stream) {
+    await terminal.writeBytes(piece)
+    bytes += piece.length
+  }
+  return { kind: 'file', bytes, files: 1 }
+}
+
+async function getToPath({ cairn, address, progress, signal }: Getting, path: string): Promise<Got> {
+  const opened = await told(cairn.get(address, { signal, onProgress: (now) => progress.show(now) }))
+  if (opened.kind === 'file') {
+    let bytes = 0
+    const count = (length: number): void => {
+      bytes += length
+    }
+    await writeFileWhole(path, counted(opened.pieces, count))
+    return { kind: 'file', bytes, files: 1 }
+  }
+  let got: Got = { kind: 'tree', bytes: 0, files: 0 }
+  await writeDirectory(path, async (writer) => {
+    const onProgress = (now: { bytes: number; files: number }): void => progress.show(now)
+    const { bytes, files } = await cairn.getTree(address, writer, { signal, onProgress })
+    got = { kind: 'tree', bytes, files }
+  })
+  return got
+}
+
+type Opened = { readonly kind: 'file'; readonly pieces: Pieces } | { readonly kind: 'tree' }
+
+/** Whether the object is a directory: its bytes say so, and only those of a directory can. */
+async function told(stream: ReadableStream<Uint8Array>): Promise<Opened> {
+  const iterator = stream[Symbol.asyncIterator]()
+  const held: Uint8Array[] = []
+  let size = 0
+  for (;;) {
+    const next = await iterator.next()
+    if (next.done === true) return isTree(held) ? { kind: 'tree' } : { kind: 'file', pieces: rest(held, iterator) }
+    held.push(next.value)
+    size += next.value.length
+    const start = held[0]?.subarray(0, TREE_START.length)
+    const mayBeTree = size <= MAX_TREE_BYTES && Buffer.compare(start ?? TREE_START, TREE_START) === 0
+    if (!mayBeTree) return { kind: 'file', pieces: rest(held, iterator) }
+  }
+}
+
+function isTree(pieces: readonly Uint8Array[]): boolean {
+  try {
+    decodeTree(Buffer.concat(pieces))
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function* rest(held: readonly Uint8Array[], iterator: AsyncIterator<Uint8Array>): Pieces {
+  try {
+    yield* held
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value
+  } finally {
+    await iterator.return?.()
+  }
+}
+
+async function* counted(pieces: Pieces, count: (length: number) => void): Pieces {
+  for await (const piece of pieces) {
+    count(piece.length)
+    yield piece
+  }
+}
+
+function outcomeOf(address: string, path: string, { kind, bytes, files }: Got, elapsedMs: number): Outcome {
+  const what = kind === 'tree' ? `${spellCount(files, 'file')}, ${spellBytes(bytes)}` : spellBytes(bytes)
+  return {
+    result: { address, path, kind, bytes, files },
+    message: `every byte verified: ${what} in ${spellSeconds(elapsedMs)}`,
+  }
+}

@@ -1,0 +1,1 @@
+export { renderCommands } from './help.ts'

@@ -1,0 +1,51 @@
+/** `cairn ls`: the objects of the node, or what a directory lists. */
+import { CairnError } from '@cairn/kernel'
+import type { Cairn, ListedObject } from '@cairn/sdk'
+import { type Address, parseAddress } from '@cairn/wire'
+import type { CommandContext, Outcome, Run } from './command.ts'
+import { dataFlag } from './places.ts'
+import { withStorage } from './storage.ts'
+
+const LIMIT_DEFAULT = 1000
+/** What one request may ask for. */
+const PAGE = 1000
+
+export const ls: Run = async (context) =>
+  await withStorage(context, async (cairn, signal) => {
+    const [address] = context.given.operands
+    return address === undefined ? await objects(cairn, context, signal) : await entries(cairn, address, signal)
+  })
+
+async function entries(cairn: Cairn, address: string, signal: AbortSignal): Promise<Outcome> {
+  const found = await cairn.readTree(parseAddress(address), { signal })
+  const rows = found.map(({ id, kind, size, name }) => `${id}  ${kind}  ${size}  ${name}\n`)
+  return {
+    result: { address, entries: found.map(({ id, ...entry }) => ({ ...entry, address: id })) },
+    data: rows.join(''),
+  }
+}
+
+/** Page after page, each printed as it comes: a million rows are never held, but where one JSON object has to. */
+async function objects(cairn: Cairn, { given, terminal }: CommandContext, signal: AbortSignal): Promise<Outcome> {
+  const limit = limitOf(given.text('limit'))
+  const after = given.text('after')
+  const kept: ListedObject[] = []
+  let cursor: Address | undefined = after === undefined ? undefined : parseAddress(after)
+  for (let left = limit; left > 0; ) {
+    const page = await cairn.list({ cursor, limit: Math.min(PAGE, left), signal })
+    if (given.has('json')) kept.push(...page.objects)
+    else terminal.write(page.objects.map(({ address, size, type }) => `${address}  ${size}  ${type}\n`).join(''))
+    left -= page.objects.length
+    cursor = page.cursor
+    if (cursor === undefined) break
+  }
+  const next = cursor === undefined ? [] : [`npx cairn ls${dataFlag(given)} --after ${cursor}`]
+  const warnings = cursor === undefined ? [] : ['there are more objects than these']
+  return { result: { objects: kept, cursor: cursor ?? null }, warnings, next }
+}
+
+function limitOf(text: string | undefined): number {
+  if (text === undefined) return LIMIT_DEFAULT
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new CairnError('Malformed', `--limit is a whole number from 1 on; not ${text}.`, { code: 'usage' })
+}

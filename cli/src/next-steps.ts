@@ -1,0 +1,47 @@
+/** What to type after something went wrong, by the code of the error. */
+
+interface Place {
+  /** What was run; empty where nothing was. */
+  readonly command: string
+  /** The data directory as the user would have to name it again: empty, or ` --data DIR`. */
+  readonly dataFlag: string
+  readonly tokenFile: string
+}
+
+function help({ command }: Place): readonly string[] {
+  return [`npx cairn ${command === '' ? '' : `${command} `}--help`]
+}
+
+const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
+  cannot_listen: ({ dataFlag }) => [`npx cairn stop${dataFlag}`, `npx cairn start${dataFlag} --port-base 8070`],
+  config: () => ['npx cairn config validate'],
+  config_refused: ({ dataFlag }) => ['npx cairn config validate', `npx cairn config reload${dataFlag}`],
+  connection_lost: ({ dataFlag }) => [`npx cairn status${dataFlag}`],
+  data_foreign: () => ['npx cairn start --data DIR'],
+  data_format: () => ['npx cairn start --data DIR'],
+  data_locked: ({ dataFlag }) => [`npx cairn status${dataFlag}`, `npx cairn stop${dataFlag}`],
+  disk_denied: ({ dataFlag }) => [`ls -ld ${dataFlag.replace(' --data ', '') || './.cairn'}`],
+  draining: ({ dataFlag }) => [`npx cairn stop${dataFlag}`],
+  file_exists: ({ command }) => [`npx cairn ${command} … --force`],
+  exists: () => ['npx cairn config validate'],
+  insecure_public: () => ['npx cairn start --insecure-public'],
+  no_space: () => ['df -h', 'npx cairn start --data DIR'],
+  no_token: ({ dataFlag }) => [`npx cairn status${dataFlag}`],
+  not_found: ({ dataFlag }) => [`npx cairn ls${dataFlag}`],
+  not_ready: ({ dataFlag }) => [`npx cairn status${dataFlag}`],
+  malformed: help,
+  timeout: ({ dataFlag }) => [`npx cairn status${dataFlag} --timeout 60s`],
+  usage: help,
+  unreachable: ({ command, dataFlag }) => [
+    command === 'stop' ? 'npx cairn stop --data DIR' : `npx cairn start${dataFlag}`,
+  ],
+}
+
+/** Every reason for which a token is refused has the same remedy: look at it. */
+const TOKEN_CODE = /^(?:token|caveat|scope)_/
+
+export function nextSteps(code: string, place: Place): readonly string[] {
+  const steps = STEPS[code]
+  if (steps !== undefined) return steps(place)
+  return TOKEN_CODE.test(code) ? [`npx cairn token inspect --token-file ${place.tokenFile}`] : []
+}

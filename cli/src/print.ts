@@ -1,0 +1,88 @@
+/** How every outcome and every failure is said: one JSON object, or data on one stream and words on the other. */
+import type { CairnError } from '@cairn/kernel'
+import type { Outcome } from './command.ts'
+import { EXIT_CODES, exitCodeOf } from './exit-codes.ts'
+import type { Given } from './given.ts'
+import { nextSteps } from './next-steps.ts'
+import { dataFlag, tokenPath } from './places.ts'
+import { mark, type Terminal } from './terminal.ts'
+
+/** Failures are known by their code here, so that the help and usage screens need no class of error. */
+export type Failure = Pick<CairnError, 'kind' | 'code' | 'message' | 'cause'>
+
+export class Printer {
+  readonly #terminal: Terminal
+  readonly #given: Given
+  readonly #command: string
+
+  /** For a command, a noun, or nothing where there was neither. */
+  constructor(terminal: Terminal, given: Given, command: string) {
+    this.#terminal = terminal
+    this.#given = given
+    this.#command = command
+  }
+
+  /** Says the outcome; returns the exit code. */
+  outcome({ result, data = '', message, warnings = [], next = [], error }: Outcome): number {
+    if (this.#given.has('json')) {
+      this.#json({
+        ok: error === undefined,
+        result,
+        error: error === undefined ? null : described(error),
+        warnings,
+        next,
+      })
+    } else {
+      this.#terminal.write(data)
+      if (!this.#given.has('quiet')) this.#words(message, warnings, error === undefined ? next : [])
+      if (error !== undefined) this.#screen(error, next)
+    }
+    return error === undefined ? EXIT_CODES.ok.code : exitCodeOf(error)
+  }
+
+  /** Says what went wrong and what to type next; returns the exit code. */
+  failure(failure: Failure): number {
+    const next = nextSteps(failure.code, {
+      command: this.#command,
+      dataFlag: dataFlag(this.#given),
+      tokenFile: tokenPath(this.#given, this.#terminal.environment),
+    })
+    if (this.#given.has('json')) this.#json({ ok: false, result: null, error: described(failure), warnings: [], next })
+    else this.#screen(failure, next)
+    return exitCodeOf(failure)
+  }
+
+  #words(message: string | undefined, warnings: readonly string[], next: readonly string[]): void {
+    const lines = warnings.map((warning) => `${this.#mark('open')} ${warning}\n`)
+    if (message !== undefined) lines.push(`${this.#mark('good')} ${message}\n`)
+    this.#terminal.say([...lines, ...nextLines(next)].join(''))
+  }
+
+  #screen({ message, code, cause }: Failure, next: readonly string[]): void {
+    const stack = code === 'internal' && cause instanceof Error ? `${cause.stack ?? ''}\n` : ''
+    const text = `${this.#mark('bad')} ${message.replaceAll('\n', '\n  ')}\n${stack}`
+    this.#terminal.say([text, ...nextLines(next)].join(''))
+  }
+
+  #json(fields: Readonly<Record<string, unknown>>): void {
+    const name = this.#command === '' ? 'usage' : this.#command.replaceAll(' ', '.')
+    this.#terminal.write(`${JSON.stringify({ schema: `cairn.${name}/1`, ...fields })}\n`)
+  }
+
+  #mark(kind: 'good' | 'bad' | 'open'): string {
+    return mark(kind, isColoured(this.#terminal, this.#given))
+  }
+}
+
+/** Whether messages may have colours. */
+function isColoured({ isWatched, environment }: Terminal, given: Given): boolean {
+  return isWatched && !given.has('no-color') && (environment['NO_COLOR'] ?? '') === ''
+}
+
+function described({ kind, code, message }: Failure): Readonly<Record<string, unknown>> {
+  return { code, kind, detail: message, exit_code: exitCodeOf({ kind, code }) }
+}
+
+function nextLines(next: readonly string[]): string[] {
+  return next.map((step, index) => `  ${index === 0 ? 'Next:' : '  or:'}  ${step}\n`)
+}

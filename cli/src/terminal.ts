@@ -1,0 +1,52 @@
+/** The one place that writes to the standard streams and reads from them. */
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { styleText } from 'node:util'
+
+export interface Terminal {
+  /** Data. Whatever is not data goes to `say`. */
+  write(text: string): void
+  /** Data that is not text; resolves when there is room for more. */
+  writeBytes(bytes: Uint8Array): Promise<void>
+  /** Messages, progress, screens. */
+  say(text: string): void
+  /** Somebody reads the messages as they come. */
+  readonly isWatched: boolean
+  /** Somebody reads the data as it comes. */
+  readonly isDataWatched: boolean
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readInput(): Promise<string>
+  /** Standard input as it comes. */
+  readBytes(): AsyncIterable<Uint8Array>
+}
+
+export type Mark = 'good' | 'bad' | 'open'
+
+const MARKS = { good: ['green', '✔'], bad: ['red', '✖'], open: ['yellow', '…'] } as const
+
+export function systemTerminal(): Terminal {
+  // A reader that has seen enough (`| head -1`) closes the pipe; that is no error of ours.
+  process.stdout.on('error', () => undefined)
+  return {
+    write: (data) => {
+      process.stdout.write(data)
+    },
+    writeBytes: async (bytes) => {
+      if (!process.stdout.write(bytes) && !process.stdout.destroyed) await once(process.stdout, 'drain')
+    },
+    say: (message) => {
+      process.stderr.write(message)
+    },
+    isWatched: process.stderr.isTTY,
+    isDataWatched: process.stdout.isTTY,
+    environment: process.env,
+    readInput: async () => await text(process.stdin),
+    readBytes: () => process.stdin,
+  }
+}
+
+/** A mark, in colour where the stream is a terminal and nobody asked for none. */
+export function mark(kind: Mark, isColoured: boolean): string {
+  const [colour, sign] = MARKS[kind]
+  return isColoured ? styleText(colour, sign, { validateStream: false }) : sign
+}

@@ -1,0 +1,150 @@
+/** `cairn token …` */
+import { CairnError, SystemClock } from '@cairn/kernel'
+import {
+  attenuateToken,
+  type Caveat,
+  isAudience,
+  isScope,
+  joinTokens,
+  parseByteSize,
+  parseDuration,
+  readBundle,
+  SCOPES,
+  type Scope,
+} from '@cairn/wire'
+import type { CommandContext, Run } from './command.ts'
+import type { Given } from './given.ts'
+import { nearest } from './nearest.ts'
+import { readToken, withNode } from './node-admin.ts'
+import { dataFlag, tokenPath } from './places.ts'
+import { claimsOf, type Described } from './token-claims.ts'
+
+/** Asks the node for a token. */
+export const mint: Run = async (context) => {
+  const { given } = context
+  const aud = given.text('for')
+  const scopes = scopesOf(given)
+  if (!isAudience(aud) || scopes.length === 0)
+    throw usage('Say which service the token is for and what it allows: --for storage --scope storage:write.')
+  const { ttlMs, prefix, methods, maxBytes } = limitsOf(given)
+  const { token } = await withNode(context, async (node) => {
+    return await node.mint({
+      aud,
+      scopes,
+      ...(ttlMs === undefined ? {} : { ttl_s: Math.max(1, Math.floor(ttlMs / 1000)) }),
+      ...(prefix === undefined ? {} : { path_prefix: prefix }),
+      ...(methods.length === 0 ? {} : { methods }),
+      ...(maxBytes === undefined ? {} : { max_bytes: maxBytes }),
+    })
+  })
+  const [claims] = claimsOf(token, wallNow())
+  const warnings = ttlMs === undefined ? ['this token has no end; --ttl gives it one'] : []
+  return { result: { token, ...claims }, data: `${token}\n`, message: `for ${aud}: ${scopes.join(', ')}`, warnings }
+}
+
+/** Narrows a token, or each token of a bundle. */
+export const attenuate: Run = async (context) => {
+  const { given } = context
+  const caveats = caveatsOf(given)
+  const bundle = await givenToken(context)
+  const texts = bundle.split('.')
+  const aud = given.text('for')
+  const chosen = readBundle(bundle).flatMap(({ claims }, index) =>
+    aud === undefined || claims.aud === aud ? [texts[index] ?? ''] : [],
+  )
+  if (chosen.length === 0) throw new CairnError('NotFound', `This token is not for ${aud ?? 'any service'}.`)
+  if (caveats.length === 0 && chosen.length === texts.length)
+    throw usage('Say what to take away: --scope, --ttl, --path, --method or --max-bytes.')
+  const token = joinTokens(chosen.map((text) => attenuateToken(text, caveats)))
+  const claims = claimsOf(token, wallNow())
+  return {
+    result: { token, tokens: claims },
+    data: `${token}\n`,
+    message: `narrowed; for ${claims.map(({ for: aud }) => aud).join(', ')}`,
+  }
+}
+
+/** Says what a token claims. */
+export const inspect: Run = async (context) => {
+  const tokens = claimsOf(await givenToken(context), wallNow())
+  const rows = (token: Described): [string, string][] => [
+    ['for', token.for],
+    ['allows', token.scopes.join(', ')],
+    ...token.caveats.filter(({ kind }) => kind !== 'exp').map(({ says }): [string, string] => ['only', says]),
+    ['until', token.expires ?? 'it is revoked'],
+    ['tid', token.tid],
+    ['kid', token.kid],
+  ]
+  const text = tokens.map((token) =>
+    rows(token)
+      .map(([name, value]) => `${name.padEnd(7)} ${value}\n`)
+      .join(''),
+  )
+  const warnings = tokens
+    .filter(({ is_expired }) => is_expired)
+    .map((token) => `the token for ${token.for} has expired`)
+  return { result: { tokens }, data: text.join('\n'), warnings }
+}
+
+export const rotate: Run = async (context) => {
+  const { kid } = await withNode(context, async (node) => await node.rotate())
+  return {
+    result: { kid },
+    data: `${kid}\n`,
+    message: 'new root and new admin token; tokens of the former root are good for a day more',
+    next: [`npx cairn token mint${dataFlag(context.given)} --for storage --scope storage:write --ttl 30d`],
+  }
+}
+
+export const revoke: Run = async (context) => {
+  const tid = context.given.operands[0] ?? ''
+  if (!/^[0-9a-f]{32}$/.test(tid))
+    throw usage('TID is 32 hexadecimal digits; `cairn token inspect` shows the one of a token.')
+  const result = await withNode(context, async (node) => await node.revoke(tid))
+  return { result, message: `${tid} is refused from now on` }
+}
+
+async function givenToken({ given, terminal }: CommandContext): Promise<string> {
+  const [operand] = given.operands
+  if (operand === '-') return (await terminal.readInput()).trim()
+  return operand ?? (await readToken(tokenPath(given, terminal.environment)))
+}
+
+function limitsOf(given: Given) {
+  const [ttl, maxBytes] = [given.text('ttl'), given.text('max-bytes')]
+  return {
+    ttlMs: ttl === undefined ? undefined : parseDuration(ttl),
+    prefix: given.text('path'),
+    methods: given.texts('method').map((method) => method.toUpperCase()),
+    maxBytes: maxBytes === undefined ? undefined : parseByteSize(maxBytes),
+  }
+}
+
+function caveatsOf(given: Given): Caveat[] {
+  const { ttlMs, prefix, methods, maxBytes } = limitsOf(given)
+  const scopes = scopesOf(given)
+  const caveats: Caveat[] = []
+  if (scopes.length > 0) caveats.push({ kind: 'scope_in', scopes })
+  if (ttlMs !== undefined) caveats.push({ kind: 'exp', at: Math.floor((wallNow() + ttlMs) / 1000) })
+  if (prefix !== undefined) caveats.push({ kind: 'path_prefix', prefix })
+  if (methods.length > 0) caveats.push({ kind: 'method', methods })
+  if (maxBytes !== undefined) caveats.push({ kind: 'bytes_le', bytes: maxBytes })
+  return caveats
+}
+
+function scopesOf(given: Given): Scope[] {
+  return given.texts('scope').map((text) => {
+    if (isScope(text)) return text
+    const near = nearest(text, Object.keys(SCOPES))
+    const hint = near === undefined ? `they are ${Object.keys(SCOPES).join(', ')}` : `did you mean ${near}?`
+    throw usage(`There is no scope ${text}; ${hint}`)
+  })
+}
+
+function wallNow(): number {
+  return new SystemClock().wall()
+}
+
+function usage(detail: string): CairnError {
+  return new CairnError('Malformed', detail, { code: 'usage' })
+}

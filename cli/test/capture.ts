@@ -1,0 +1,46 @@
+import type { Terminal } from '../src/terminal.ts'
+
+/** A terminal nobody sees: what was written stays in it. */
+export class Capture implements Terminal {
+  data = ''
+  words = ''
+  readonly isWatched: boolean
+  readonly isDataWatched = false
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly #input: string
+
+  constructor({
+    isWatched = false,
+    environment = {},
+    input = '',
+  }: {
+    isWatched?: boolean
+    environment?: Readonly<Record<string, string | undefined>>
+    input?: string
+  } = {}) {
+    this.isWatched = isWatched
+    this.environment = environment
+    this.#input = input
+  }
+
+  readonly write = (text: string): void => {
+    this.data += text
+  }
+
+  readonly say = (text: string): void => {
+    this.words += text
+  }
+
+  async writeBytes(bytes: Uint8Array): Promise<void> {
+    this.data += Buffer.from(bytes).toString('utf8')
+    await Promise.resolve()
+  }
+
+  async *readBytes(): AsyncGenerator<Uint8Array> {
+    yield await Promise.resolve(new TextEncoder().encode(this.#input))
+  }
+
+  async readInput(): Promise<string> {
+    return await Promise.resolve(this.#input)
+  }
+}

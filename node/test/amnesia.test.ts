@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { ask } from './asking.ts'
+import { Home } from './running-node.ts'
+
+const ARGS = ['--amnesia', '--port-base', '0']
+
+/** Whether one process may watch another here. */
+function hasStrace(): boolean {
+  return spawnSync('strace', ['-qq', '-e', 'trace=none', 'true'], { stdio: 'ignore' }).status === 0
+}
+
+test('with amnesia no file is written, the token is shown once, and everything works', async () => {
+  await using home = await Home.make()
+  const node = home.start({ args: ARGS })
+  const ready = await node.ready()
+  assert.equal(ready.kept, false)
+  const token = /^ {2}Token {4}(\S+)$/.exec(await node.stderr.find((line) => line.startsWith('  Token')))?.[1] ?? ''
+  const headers = { authorization: `Bearer ${token}` }
+  const url = ready.urls['node']![0]!
+  assert.equal((await ask(url, '/admin/keys/rotate', { method: 'POST', headers })).status, 200)
+  assert.equal((await ask(url, '/admin/status', { headers })).status, 200)
+  assert.deepEqual(await node.stop(), { code: 0, signal: null })
+  assert.ok(!node.stdout.text.includes(token), 'the token is no data')
+  assert.deepEqual(await readdir(home.path), [])
+})
+
+test('with amnesia no file is even opened for writing', async (t) => {
+  if (!hasStrace()) {
+    t.skip('tool absent: strace')
+    return
+  }
+  await using home = await Home.make()
+  await using record = await Home.make()
+  const trace = `${record.path}/trace`
+  const calls =
+    'open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,symlink,symlinkat'
+  const node = home.start({
+    args: ARGS,
+    under: ['strace', '-f', '-qq', '--seccomp-bpf', '-o', trace, '-e', `trace=${calls}`, process.execPath],
+  })
+  const ready = await node.ready()
+  assert.equal((await ask(ready.urls['node']![0]!, '/readyz')).status, 200)
+  process.kill(ready.pid, 'SIGTERM')
+  assert.deepEqual(await node.ended, { code: 0, signal: null })
+  const lines = (await readFile(trace, 'utf8')).split('\n')
+  assert.ok(
+    lines.some((line) => line.includes('cli/src/main.ts')),
+    'the trace does not show what was opened',
+  )
+  const isWrite = (line: string): boolean =>
+    /O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_APPEND/.test(line) || /^\d+ +(?!open)\w+\(/.test(line)
+  // Devices are not files: nothing written there is kept.
+  const written = lines.filter((line) => isWrite(line) && !/"\/dev\/(?:null|tty|urandom)"/.test(line))
+  assert.deepEqual(written, [])
+})

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { ClientRequest } from 'node:http'
+import { type Answer, answerTo, ask, bearer, open } from './asking.ts'
+import type { Home, RunningNode, StartOptions } from './running-node.ts'
+
+export const BODY = JSON.stringify({ aud: 'storage', scopes: ['storage:write'], ttl_s: 60 })
+
+export interface Held {
+  readonly node: RunningNode
+  readonly url: string
+  readonly request: ClientRequest
+  readonly answer: Promise<Answer>
+}
+
+/** A node with a request it has accepted and cannot answer before the rest of its body comes. */
+export async function heldRequest(home: Home, options: StartOptions = {}): Promise<Held> {
+  const node = home.start({ args: ['--port-base', '0'], ...options })
+  const url = (await node.ready()).urls['node']![0]!
+  const headers = {
+    ...(await bearer(home.path)),
+    'content-type': 'application/json',
+    'content-length': String(BODY.length),
+    expect: '100-continue',
+  }
+  const request = open(url, '/admin/tokens', { method: 'POST', headers })
+  const answer = answerTo(request)
+  request.flushHeaders()
+  // Said only to who has passed every gate.
+  await once(request, 'continue')
+  request.write(BODY.slice(0, 10))
+  return { node, url, request, answer }
+}
+
+/** Resolves when the node has begun to stop: it says so to whoever asks, and still answers. */
+export async function isDraining(url: string): Promise<void> {
+  for (;;) {
+    const { status, body } = await ask(url, '/readyz')
+    if (status === 503) {
+      assert.equal((JSON.parse(body) as { code: string }).code, 'draining')
+      return
+    }
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * Objects, their references and their chunks, as another service asks for them. Whatever comes back has been held
+ * against its address: a client of this interface never sees a byte that is not the object's.
+ */
+import { CairnError, isKind } from '@cairn/kernel'
+import type { IncomingResponse } from '@cairn/platform'
+import { type Address, addressOf, decodeManifest, encodeManifest, MAX_MANIFEST_BYTES, type Manifest } from '@cairn/wire'
+import type { Call, CallContext, Caller } from './caller.ts'
+import { badAnswer, readObject } from './response-body.ts'
+
+export interface StoredObject {
+  readonly address: Address
+  readonly size: number
+  /** It was not there before. */
+  readonly isNew: boolean
+}
+
+export interface StorageClient {
+  /** Stores up to 1 MiB. */
+  put(bytes: Uint8Array, type: string, context: CallContext): Promise<StoredObject>
+  /** The whole object, proved; one of more than `bytesMax` is `TooLarge`. */
+  get(address: Address, bytesMax: number, context: CallContext): Promise<Uint8Array>
+  /** Drops the object. */
+  remove(address: Address, context: CallContext): Promise<void>
+  /** Keeps the object from being deleted for as long as the owner holds it. */
+  hold(owner: string, address: Address, context: CallContext): Promise<void>
+  release(owner: string, address: Address, context: CallContext): Promise<void>
+  /** The manifest, proved against the address; undefined for an object of one chunk, which has none. */
+  manifest(address: Address, context: CallContext): Promise<Manifest | undefined>
+  /** One chunk by its own hash, proved. */
+  chunk(id: Address, context: CallContext): Promise<Uint8Array>
+  /** Which of up to 8192 chunks are not there; the others are kept for the upload. */
+  missing(ids: readonly Address[], upload: string, context: CallContext): Promise<readonly Address[]>
+  putChunk(id: Address, bytes: Uint8Array, upload: string, context: CallContext): Promise<void>
+  /** Makes the object of these chunks visible; `Conflict` with the code `missing_chunks` if some are not there. */
+  commit(manifest: Manifest, type: string, upload: string, context: CallContext): Promise<void>
+}
+
+const CHUNK_BYTES_MAX = 1024 * 1024
+/** 8192 addresses, quoted. */
+const ANSWER_BYTES_MAX = 1024 * 1024
+
+/** The client over HTTP or in process: the caller's transport decides. */
+export function storageClient(caller: Caller): StorageClient {
+  return { ...objectCalls(caller), ...chunkCalls(caller) }
+}
+
+type ObjectCalls = Pick<StorageClient, 'put' | 'get' | 'remove' | 'hold' | 'release'>
+
+function objectCalls(caller: Caller): ObjectCalls {
+  const reference = async (method: 'PUT' | 'DELETE', owner: string, address: Address, context: CallContext) =>
+    await caller.call(
+      {
+        operation: method === 'PUT' ? 'hold' : 'release',
+        method,
+        path: `refs/${encodeURIComponent(owner)}/${address}`,
+        idempotent: true,
+        scope: 'storage:hold',
+        read: readNothing,
+      },
+      context,
+    )
+  return {
+    put: async (bytes, type, context) => {
+      const address = addressOf(bytes)
+      const call: Call<StoredObject> = {
+        ...writing('put', `o/${address}`, bytes, type),
+        read: async (response) => {
+          const { address: told, new: isNew } = await readObject(response, ANSWER_BYTES_MAX)
+          if (told !== address) throw badAnswer('is about another object')
+          return { address, size: bytes.length, isNew: isNew === true }
+        },
+      }
+      return await caller.call(call, context)
+    },
+    get: async (address, bytesMax, context) => {
+      const bytes = await caller.call({ ...reading('get', `o/${address}`), read: bytesUpTo(bytesMax) }, context)
+      return proved(bytes, address)
+    },
+    // Not repeated: after one that went through unheard, a second would find nothing.
+    remove: async (address, context) =>
+      await caller.call(
+        {
+          operation: 'remove',
+          method: 'DELETE',
+          path: `o/${address}`,
+          idempotent: false,
+          scope: 'storage:delete',
+          read: readNothing,
+        },
+        context,
+      ),
+    hold: async (owner, address, context) => await reference('PUT', owner, address, context),
+    release: async (owner, address, context) => await reference('DELETE', owner, address, context),
+  }
+}
+
+function chunkCalls(caller: Caller): Omit<StorageClient, keyof ObjectCalls> {
+  return {
+    manifest: async (address, context) => {
+      try {
+        const read = bytesUpTo(MAX_MANIFEST_BYTES)
+        return decodeManifest(await caller.call({ ...reading('manifest', `m/${address}`), read }, context), address)
+      } catch (error) {
+        if (isKind(error, 'NotFound') && error.code === 'single_chunk') return undefined
+        throw error
+      }
+    },
+    chunk: async (id, context) => {
+      const read = bytesUpTo(CHUNK_BYTES_MAX)
+      return proved(await caller.call({ ...reading('chunk', `c/${id}`), read }, context), id)
+    },
+    missing: async (ids, upload, context) =>
+      await caller.call(
+        {
+          ...writing('missing', `c/missing?upload=${encodeURIComponent(upload)}`, json({ ids }), 'application/json'),
+          method: 'POST',
+          read: async (response) => {
+            const { missing } = await readObject(response, ANSWER_BYTES_MAX)
+            if (!Array.isArray(missing)) throw badAnswer('has no list of missing chunks')
+            const told = new Set<unknown>(missing)
+            return ids.filter((id) => told.has(id))
+          },
+        },
+        context,
+      ),
+    putChunk: async (id, bytes, upload, context) =>
+      await caller.call(
+        { ...writing('put_chunk', `c/${id}?upload=${encodeURIComponent(upload)}`, bytes, OCTETS), read: readNothing },
+        context,
+      ),
+    commit: async (manifest, type, upload, context) => {
+      const path = `m/${manifest.id}?upload=${encodeURIComponent(upload)}`
+      const common = writing('commit', path, encodeManifest(manifest), OCTETS)
+      const headers = { ...common.headers, 'x-object-type': type }
+      await caller.call({ ...common, headers, read: readNothing }, context)
+    },
+  }
+}
+
+const OCTETS = 'application/octet-stream'
+
+function reading(operation: string, path: string) {
+  return { operation, path, method: 'GET', idempotent: true } as const
+}
+
+function writing(operation: string, path: string, body: Uint8Array, type: string) {
+  const headers: Readonly<Record<string, string>> = { 'content-type': type }
+  return { operation, path, method: 'PUT', idempotent: true, scope: 'storage:write', headers, body } as const
+}
+
+function bytesUpTo(bytesMax: number): Call<Uint8Array>['read'] {
+  return async ({ body }) => {
+    const pieces: Uint8Array[] = []
+    let length = 0
+    for await (const piece of body) {
+      length += piece.length
+      if (length > bytesMax) throw new CairnError('TooLarge', `The answer has more than ${bytesMax} bytes.`)
+      pieces.push(piece)
+    }
+    const bytes = new Uint8Array(length)
+    let at = 0
+    for (const piece of pieces) {
+      bytes.set(piece, at)
+      at += piece.length
+    }
+    return bytes
+  }
+}
+
+function proved(bytes: Uint8Array, address: Address): Uint8Array {
+  if (addressOf(bytes) === address) return bytes
+  throw new CairnError('Integrity', `The bytes that came are not those of ${address}.`)
+}
+
+async function readNothing({ body }: IncomingResponse): Promise<void> {
+  body.cancel()
+  await Promise.resolve()
+}
+
+function json(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value))
+}

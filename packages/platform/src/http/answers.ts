@@ -1,0 +1,107 @@
+/** How answers look: errors as problems, the headers every answer carries, and what is counted and logged of it. */
+import { CairnError, type Runtime, type Shutdown, toCairnError } from '@cairn/kernel'
+import { AccessLog } from './access-log.ts'
+import type { IngressConfig } from './config.ts'
+import { crossOriginHeaders } from './cross-origin.ts'
+import type { Exchange } from './exchange.ts'
+import { CODINGS } from './inflate.ts'
+import { type IngressResponse, isStream } from './message.ts'
+import { NO_ROUTE } from './metrics.ts'
+import { problem } from './reply.ts'
+
+/** What a service changes about the problems of its ingress. */
+export interface ProblemStyle {
+  /** Its own names for the codes of the ingress: `{ body_cap: 'payload_too_large' }`. */
+  readonly codes?: Readonly<Record<string, string>>
+  /** A header that repeats the code of every problem. */
+  readonly reasonHeader?: string
+}
+
+export class Answers {
+  readonly #runtime: Runtime
+  readonly #shutdown: Shutdown
+  readonly #style: ProblemStyle
+  readonly #log: AccessLog
+  #origins: readonly string[]
+
+  constructor(runtime: Runtime, shutdown: Shutdown, config: IngressConfig, style: ProblemStyle) {
+    this.#runtime = runtime
+    this.#shutdown = shutdown
+    this.#style = style
+    this.#log = new AccessLog(runtime, config.access_log_ratio)
+    this.#origins = config.cors.allow_origins
+  }
+
+  reconfigure(config: IngressConfig): void {
+    this.#log.reconfigure(config.access_log_ratio)
+    this.#origins = config.cors.allow_origins
+  }
+
+  /** An error as an answer, counted and, if it is a defect of ours, logged. */
+  refusal(exchange: Exchange, error: unknown): IngressResponse {
+    const { metrics, log } = this.#runtime
+    const known = this.#named(toCairnError(error))
+    const route = exchange.served?.route.path ?? NO_ROUTE
+    if (!exchange.isHandled) metrics.count('rejected_total', { reason: known.code })
+    if (known.status === 429) metrics.count('busy_rejections_total', { endpoint: route })
+    if (known.kind === 'Timeout' && known.status === 504) metrics.count('io_timeouts_total', { op: 'request' })
+    if (known.kind === 'Internal') {
+      metrics.count('internal_errors_total', { kind: 'request' })
+      log.error({ corr_id: exchange.corrId, route, error }, 'request failed')
+    }
+    const headers: string[] = []
+    if (exchange.allow !== undefined) headers.push('Allow', exchange.allow.join(', '))
+    if (known.status === 415) headers.push('Accept-Encoding', CODINGS.join(', '))
+    const { reasonHeader } = this.#style
+    if (reasonHeader !== undefined) headers.push(reasonHeader, known.code)
+    return problem(known, exchange.corrId, { headers })
+  }
+
+  #named(error: CairnError): CairnError {
+    const code = this.#style.codes?.[error.code]
+    if (code === undefined) return error
+    const { kind, message, status, retryAfterMs, cause } = error
+    return new CairnError(kind, message, {
+      code,
+      status,
+      cause,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    })
+  }
+
+  /** The headers every answer carries; counts it. */
+  complete(exchange: Exchange, { status, headers: given, body, held }: IngressResponse): IngressResponse {
+    const headers = [...given, 'X-Corr-ID', exchange.corrId]
+    const length = isStream(body) ? undefined : body === undefined ? 0 : Buffer.byteLength(body)
+    const hasLength = length !== undefined && status !== 204 && status !== 304
+    if (hasLength && (exchange.method !== 'HEAD' || body !== undefined)) headers.push('Content-Length', String(length))
+    if (this.#shutdown.phase.value !== 'running') headers.push('Connection', 'close')
+    if (this.#origins.length > 0) headers.push(...crossOriginHeaders(exchange.headers, this.#origins))
+    this.#count(exchange, status, length)
+    if (body === undefined || exchange.method === 'HEAD') {
+      held?.[Symbol.dispose]()
+      return { status, headers }
+    }
+    return held === undefined ? { status, headers, body } : { status, headers, body, held }
+  }
+
+  #count(exchange: Exchange, status: number, bytesOut: number | undefined): void {
+    const { metrics, clock } = this.#runtime
+    const { served, method } = exchange
+    const elapsedMs = clock.now() - exchange.startedAt
+    this.#log.note(exchange, status, elapsedMs, bytesOut)
+    if (served === undefined) {
+      metrics.count('http_requests_total', { route: NO_ROUTE, method: knownMethod(method), status: String(status) })
+      return
+    }
+    metrics.count('http_requests_total', served.labels(status))
+    metrics.observe('request_latency_seconds', elapsedMs / 1000, served.latency)
+  }
+}
+
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** Labels have few values, whatever a client calls its method. */
+function knownMethod(method: string): string {
+  return METHODS.includes(method) ? method : 'other'
+}

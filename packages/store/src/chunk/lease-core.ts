@@ -1,0 +1,80 @@
+/**
+ * Who keeps a chunk that no object refers to yet.
+ *
+ *     missing / put ── lease to the upload, for an hour ──▶ commit: the object refers to it ──▶ lease ends
+ *                                └── nobody comes back ──▶ expired: the sweeper may take it
+ *
+ * Times are on the monotonic clock, which a restart forgets: so after a start nothing is swept for one lease time.
+ */
+
+export interface Lease {
+  expiresAt: number
+  readonly ids: Set<string>
+}
+
+export interface LeaseCore {
+  readonly ttlMs: number
+  /** Before this, leases of an earlier life may still run. */
+  readonly sweepsFrom: number
+  readonly uploads: Map<string, Lease>
+  /** When to look for leases that ran out; looking at each of them on every call would cost more than they do. */
+  expiresFrom: number
+}
+
+/** How often in a lease time those that ran out are forgotten. */
+const EXPIRIES_PER_LEASE = 60
+
+export function createLeases(ttlMs: number, now: number): LeaseCore {
+  return { ttlMs, sweepsFrom: now + ttlMs, uploads: new Map(), expiresFrom: now }
+}
+
+/** The upload keeps this chunk, and all it had, for a lease time from now. */
+export function lease(core: LeaseCore, upload: string, id: string, now: number): void {
+  expire(core, now)
+  const held = core.uploads.get(upload) ?? { expiresAt: 0, ids: new Set() }
+  held.expiresAt = now + core.ttlMs
+  held.ids.add(id)
+  core.uploads.set(upload, held)
+}
+
+/** Kept for as long as it takes, not by the clock: until `endLease`. */
+export function keep(core: LeaseCore, name: string, id: string): void {
+  const held = core.uploads.get(name) ?? { expiresAt: Number.POSITIVE_INFINITY, ids: new Set() }
+  held.ids.add(id)
+  core.uploads.set(name, held)
+}
+
+/** These are kept by something else now; the upload keeps what else it has. */
+export function unlease(core: LeaseCore, upload: string, ids: Iterable<string>): void {
+  const held = core.uploads.get(upload)
+  if (held === undefined) return
+  for (const id of ids) held.ids.delete(id)
+  if (held.ids.size === 0) core.uploads.delete(upload)
+}
+
+export function endLease(core: LeaseCore, upload: string): void {
+  core.uploads.delete(upload)
+}
+
+export function isLeased(core: LeaseCore, id: string, now: number): boolean {
+  for (const { expiresAt, ids } of core.uploads.values()) if (expiresAt > now && ids.has(id)) return true
+  return false
+}
+
+function expire(core: LeaseCore, now: number): void {
+  if (now < core.expiresFrom) return
+  core.expiresFrom = now + core.ttlMs / EXPIRIES_PER_LEASE
+  for (const [upload, { expiresAt }] of core.uploads) if (expiresAt <= now) core.uploads.delete(upload)
+}
+
+export interface SweepFacts {
+  /** It is durable and nothing about it is under way. */
+  readonly isSettled: boolean
+  readonly isReferenced: boolean
+}
+
+/** Whether the sweeper may remove the chunk; decided in the same step in which the removal is put in line. */
+export function maySweep(core: LeaseCore, id: string, facts: SweepFacts, now: number): boolean {
+  if (now < core.sweepsFrom) return false
+  return facts.isSettled && !facts.isReferenced && !isLeased(core, id, now)
+}

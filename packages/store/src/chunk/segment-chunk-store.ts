@@ -1,0 +1,244 @@
+import { CairnError, isKind, toCairnError, Waiters, waitIn } from '@cairn/kernel'
+import { type Address, addressFromDigest, blake3, digestOf, equalBytes } from '@cairn/wire'
+import { BufferPool, type ChunkBytes, SharedBytes } from '../cache/chunk-bytes.ts'
+import { ChunkCache } from '../cache/chunk-cache.ts'
+import type { IndexEntry } from '../index/entry-codec.ts'
+import type { Submission } from '../journal/appender.ts'
+import type { Place } from '../journal/segment.ts'
+import { KIND, type Store } from '../store.ts'
+import type { ChunkPut, ChunkStore } from './chunk-store.ts'
+import { lease, maySweep } from './lease-core.ts'
+import { checkChunk } from './memory-chunk-store.ts'
+import * as presence from './presence-core.ts'
+
+/** Buffers nobody uses that the pool keeps for the next reader. */
+const POOL_BYTES = 16 * 1024 * 1024
+/** A segment may be compacted away between looking a place up and reading it; the second look finds the new place. */
+const LOOKS_MAX = 3
+
+/** Chunks as records of a journal. */
+export class SegmentChunkStore implements ChunkStore {
+  readonly #store: Store
+  readonly #presence: presence.Presence<Submission> = new Map()
+  readonly #pool = new BufferPool(POOL_BYTES)
+  readonly #cache: ChunkCache
+  /** Chunks whose bytes turned out wrong, and where. They do not exist, so that they can be put again; reading them says why. */
+  readonly #damaged = new Map<Address, Place>()
+  /** Reads from the disk, and who joined them. Each gets a hold of its own in the step in which the read ends. */
+  readonly #reads = new Map<Address, Waiters<ReadOutcome>>()
+
+  #removals = 0
+
+  constructor(store: Store, cacheBytes: number) {
+    this.#store = store
+    this.#cache = new ChunkCache(cacheBytes)
+  }
+
+  async missing(ids: readonly Address[], upload: string): Promise<Address[]> {
+    return await Promise.try(() => {
+      const now = this.#store.machine.clock.now()
+      return ids.filter((id) => {
+        const isHere = this.exists(id)
+        if (isHere) lease(this.#store.leases, upload, id, now)
+        return !isHere
+      })
+    })
+  }
+
+  /** Durable, and not about to go. */
+  exists(id: Address): boolean {
+    return presence.exists(this.#presence, id, this.#isIndexed(id))
+  }
+
+  /** Durable, or in line to be before anything that is submitted from now on. */
+  willExist(id: Address): boolean {
+    return presence.decidePut(this.#presence, id, this.#isIndexed(id)).tag !== 'write'
+  }
+
+  async put(id: Address, bytes: Uint8Array, { upload, signal }: ChunkPut): Promise<'new' | 'present'> {
+    const submission = this.submit(id, bytes, upload)
+    if (submission === 'present') return 'present'
+    await submission.write.durable({ signal })
+    return submission.isNew ? 'new' : 'present'
+  }
+
+  /**
+   * Puts the chunk in line without waiting, leased to the upload in the same step. The bytes must not change before
+   * they are written. With `lazy`, it is synced with whatever comes after it.
+   */
+  submit(
+    id: Address,
+    bytes: Uint8Array,
+    upload: string,
+    { lazy = false } = {},
+  ): 'present' | { readonly write: Submission; readonly isNew: boolean } {
+    const decision = presence.decidePut(this.#presence, id, this.#isIndexed(id))
+    if (decision.tag === 'write') checkChunk(id, bytes)
+    lease(this.#store.leases, upload, id, this.#store.machine.clock.now())
+    if (decision.tag === 'present') return 'present'
+    if (decision.tag === 'join') return { write: decision.token, isNew: false }
+    const draft = { kind: KIND.chunk, flags: 0, id: digestOf(id), payload: bytes }
+    const write = this.#store.submit([draft], { lazy, onSettled: () => presence.settle(this.#presence, id, write) })
+    presence.begin(this.#presence, id, { tag: 'put', token: write })
+    return { write, isNew: true }
+  }
+
+  /** The bytes, if they are in memory and still exist. */
+  cached(id: Address): ChunkBytes | undefined {
+    const cached = this.#cache.get(id)
+    if (cached === undefined) return undefined
+    return this.exists(id) ? cached : dispose(cached)
+  }
+
+  /** Reads the chunk from the drive, whatever is in memory: `absent` if there is none, an error if it is damaged. */
+  async inspect(id: Address): Promise<'sound' | 'absent'> {
+    const shared = await this.#readVerified(id)
+    using _held = shared?.hold()
+    return shared === undefined ? 'absent' : 'sound'
+  }
+
+  async read(id: Address): Promise<ChunkBytes | undefined> {
+    const cached = this.cached(id)
+    if (cached !== undefined) return cached
+    if (!this.exists(id)) {
+      if (this.#isDamaged(id, this.#store.lookup(KIND.chunk, digestOf(id)))) throw damaged(id)
+      return undefined
+    }
+    const joined = this.#reads.get(id)
+    return joined === undefined ? await this.#readShared(id) : take(await waitIn(joined))
+  }
+
+  /** Grows with every removal that was asked for; the sweeper's do not count, they respect leases. */
+  get removals(): number {
+    return this.#removals
+  }
+
+  async remove(id: Address): Promise<boolean> {
+    this.#removals += 1
+    const decision = presence.decideRemoval(this.#presence, id, this.#isIndexed(id))
+    if (decision.tag === 'absent') return false
+    await (decision.tag === 'join' ? decision.token : this.#submitRemoval(id)).durable()
+    return true
+  }
+
+  async list(after: Address | undefined, limit: number): Promise<Address[]> {
+    await this.#store.caughtUp()
+    await this.#store.index.flush()
+    const found: Address[] = []
+    let from = after === undefined ? undefined : digestOf(after)
+    while (found.length < limit) {
+      const page = [...this.#store.index.stored(KIND.chunk, from, limit)]
+      if (page.length === 0) break
+      for (const { id, entry } of page) {
+        if (!entry.isTombstone && found.length < limit) found.push(addressFromDigest(id))
+        from = id
+      }
+    }
+    return found
+  }
+
+  /**
+   * Removes the chunk if nobody refers to it and no upload keeps it. Looked at and put in line in one step, so that
+   * a put or a `missing` either comes before, and leases it, or after, and finds it gone.
+   */
+  trySweep(id: Address, isReferenced: boolean): Submission | undefined {
+    const isSettled = !this.#presence.has(id) && this.#isIndexed(id)
+    const now = this.#store.machine.clock.now()
+    if (!maySweep(this.#store.leases, id, { isSettled, isReferenced }, now)) return undefined
+    return this.#submitRemoval(id)
+  }
+
+  /** Lets go of every buffer. */
+  close(): void {
+    this.#cache.clear()
+  }
+
+  #submitRemoval(id: Address): Submission {
+    const draft = this.#store.tombstone(KIND.chunk, digestOf(id))
+    const onSettled = (error: CairnError | undefined): void => {
+      presence.settle(this.#presence, id, removal)
+      if (error === undefined && !this.#isIndexed(id)) this.#cache.remove(id)
+    }
+    const removal = this.#store.submit([draft], { freesSpace: true, onSettled })
+    presence.begin(this.#presence, id, { tag: 'removal', token: removal })
+    return removal
+  }
+
+  #isIndexed(id: Address): boolean {
+    const entry = this.#store.lookup(KIND.chunk, digestOf(id))
+    return entry !== undefined && !this.#isDamaged(id, entry)
+  }
+
+  /** Until a newer record of it is in the index. */
+  #isDamaged(id: Address, entry: IndexEntry | undefined): boolean {
+    const place = this.#damaged.get(id)
+    if (place === undefined) return false
+    if (place.segment === entry?.place.segment && place.offset === entry.place.offset) return true
+    this.#damaged.delete(id)
+    return false
+  }
+
+  async #readShared(id: Address): Promise<ChunkBytes | undefined> {
+    const line = new Waiters<ReadOutcome>()
+    this.#reads.set(id, line)
+    try {
+      const shared = await this.#readVerified(id)
+      const mine = shared?.hold()
+      while (line.size > 0) line.wakeFirst({ tag: 'read', held: shared?.hold() })
+      if (shared !== undefined) this.#cache.add(id, shared)
+      return mine
+    } catch (error) {
+      line.wakeAll({ tag: 'failed', error: toCairnError(error) })
+      throw error
+    } finally {
+      this.#reads.delete(id)
+    }
+  }
+
+  async #readVerified(id: Address): Promise<SharedBytes | undefined> {
+    const digest = digestOf(id)
+    for (let look = 1; ; look += 1) {
+      const entry = this.#store.lookup(KIND.chunk, digest)
+      if (entry === undefined) return undefined
+      try {
+        return await this.#readEntry(id, digest, entry)
+      } catch (error) {
+        if (!isKind(error, 'NotFound') || look === LOOKS_MAX) throw error
+      }
+    }
+  }
+
+  async #readEntry(id: Address, digest: Uint8Array, entry: IndexEntry): Promise<SharedBytes> {
+    const bytes = this.#pool.take(entry.place.length)
+    try {
+      await this.#store.journal.readPayload(entry.place, bytes)
+      // A bit may flip on the way as well as on the disk: what is wrong twice is wrong where it lies.
+      if (!equalBytes(blake3(bytes), digest)) await this.#store.journal.readPayload(entry.place, bytes)
+      if (equalBytes(blake3(bytes), digest)) return new SharedBytes(bytes, this.#pool)
+      this.#damaged.set(id, entry.place)
+      throw damaged(id)
+    } catch (error) {
+      this.#pool.give(bytes)
+      throw error
+    }
+  }
+}
+
+type ReadOutcome =
+  | { readonly tag: 'read'; readonly held: ChunkBytes | undefined }
+  | { readonly tag: 'failed'; readonly error: CairnError }
+
+function take(outcome: ReadOutcome): ChunkBytes | undefined {
+  if (outcome.tag === 'failed') throw outcome.error
+  return outcome.held
+}
+
+function dispose(held: ChunkBytes): undefined {
+  held[Symbol.dispose]()
+  return undefined
+}
+
+function damaged(id: Address): CairnError {
+  const detail = `The stored bytes of ${id} are damaged; they are not handed out. Put them again, or repair from a copy.`
+  return new CairnError('Integrity', detail)
+}

@@ -1,0 +1,234 @@
+/**
+ * Gives the space of dead records back, one segment at a time.
+ *
+ *     copy into N.compact ─▶ sync ─▶ rename to N.seg ─▶ sync of the directory ─▶ the index points to the copies,
+ *     if it still pointed to the originals ─▶ index durable ─▶ readers drained ─▶ unlink ─▶ sync of the directory
+ *
+ * Until the index is durable the victim is there, so a crash anywhere leaves one copy too many and never one too few.
+ */
+import type { TokenBucket } from '@cairn/kernel'
+import type { DiskFile } from '@cairn/platform'
+import {
+  encodeSegmentHeader,
+  getInteger,
+  RECORD_HEADER_BYTES,
+  recordBytes,
+  SEGMENT_HEADER_BYTES,
+  TOMBSTONE,
+  viewOf,
+} from '../journal/format.ts'
+import { encodeGroup } from '../journal/group.ts'
+import type { ReplayEvent } from '../journal/journal.ts'
+import { draftName, makeSegment, type Place, type Segment, segmentName } from '../journal/segment.ts'
+import type { Store } from '../store.ts'
+import {
+  isWorthCopying,
+  mayDropTombstone,
+  pickVictim,
+  type SegmentFacts,
+  type TombstoneRules,
+} from './compaction-core.ts'
+
+/** What is copied between two syncs of nobody: one write. */
+const WRITE_BYTES = 1024 * 1024
+const LOOK_AGAIN_MS = 24 * 3_600_000
+const TOMBSTONE_KEEP_MS = 30 * 24 * 3_600_000
+
+export interface CompactorOptions {
+  /** Bytes per second, shared with whoever else is given this bucket. Its burst is at least 1 MiB. */
+  readonly pace: TokenBucket
+  readonly tombstoneKeepMs?: number
+  /** Whether some other target may hold a copy that a tombstone must still beat. */
+  readonly isNeededElsewhere?: (kind: number, id: Uint8Array) => boolean
+}
+
+export interface CompactionReport {
+  readonly victim: number
+  readonly freedBytes: number
+  readonly copiedBytes: number
+}
+
+type LiveRecord = Extract<ReplayEvent, { tag: 'record' }>
+
+type SegmentRules = Omit<TombstoneRules, 'isNeededElsewhere'>
+
+interface Dropped {
+  readonly kind: number
+  readonly id: Uint8Array
+  readonly place: Place
+}
+
+interface Sorted {
+  readonly live: readonly Place[]
+  readonly dropped: readonly Dropped[]
+  readonly lowestLsn: number
+}
+
+interface Copied {
+  readonly kind: number
+  readonly id: Uint8Array
+  readonly from: Place
+  readonly to: Place
+}
+
+interface Filled {
+  readonly records: readonly Copied[]
+  readonly segment: Segment
+}
+
+export class Compactor {
+  readonly #store: Store
+  readonly #options: CompactorOptions
+  /** Segments whose tombstones turned out to be too young, and when to look again. */
+  readonly #notBefore = new Map<number, number>()
+
+  constructor(store: Store, options: CompactorOptions) {
+    this.#store = store
+    this.#options = options
+  }
+
+  /** Rewrites the emptiest segment that is worth it; `undefined` if none is. One at a time: the caller sees to that. */
+  async compactOne(): Promise<CompactionReport | undefined> {
+    const { journal, index, machine } = this.#store
+    if (this.#store.facts().isCatchingUp) return undefined
+    await journal.settleRemovals()
+    await index.flush()
+    const chosen = pickVictim(journal.segments().map((segment) => this.#factsOf(segment)))
+    const victim = journal.segments().find(({ number }) => number === chosen?.number)
+    if (victim === undefined) return undefined
+    const sorted = await this.#sort(victim, this.#rules(victim))
+    if (sorted === undefined) return undefined
+    const liveBytes = sorted.live.reduce((sum, { length }) => sum + recordBytes(length), 0)
+    if (!isWorthCopying(liveBytes, victim.end - SEGMENT_HEADER_BYTES)) {
+      this.#notBefore.set(victim.number, machine.clock.now() + LOOK_AGAIN_MS)
+      return undefined
+    }
+    const copy = await this.#copy(sorted)
+    for (const { kind, id, from, to } of copy.records) index.move(kind, id, from, to)
+    for (const { kind, id, place } of sorted.dropped) index.forget(kind, id, place)
+    await index.flush()
+    await journal.removeSegment(victim)
+    index.forgetSegment(victim.number)
+    this.#notBefore.delete(victim.number)
+    return { victim: victim.number, freedBytes: victim.size - copy.bytes, copiedBytes: copy.bytes }
+  }
+
+  #factsOf(segment: Segment): SegmentFacts {
+    const { journal, index } = this.#store
+    const { number, header, end, size, damage, pins } = segment
+    const indexedTo = index.watermark?.segment ?? 0
+    const isClosed = number !== journal.activeNumber && !pins.isRetiring
+    return {
+      number,
+      isSettled: isClosed && (number < indexedTo || header.role === 'compacted'),
+      isPutOff: (this.#notBefore.get(number) ?? 0) > this.#store.machine.clock.now(),
+      isDamaged: damage.length > 0,
+      bytes: end - SEGMENT_HEADER_BYTES,
+      ...index.use(number),
+      firstLsn: header.firstLsn,
+      previous: header.previous,
+      previousEnd: header.previousEnd,
+      fileBytes: size,
+    }
+  }
+
+  #rules(victim: Segment): SegmentRules {
+    const others = this.#store.journal.segments().filter(({ number }) => number !== victim.number)
+    // What cannot be read may hold anything.
+    const isBlind = this.#store.journal.unreadable.length > 0
+    return {
+      wallNow: this.#store.machine.clock.wall(),
+      keepMs: this.#options.tombstoneKeepMs ?? TOMBSTONE_KEEP_MS,
+      oldestLsnElsewhere: isBlind ? 0 : Math.min(...others.map(({ header }) => header.firstLsn)),
+    }
+  }
+
+  /** Which records of the victim go along; nothing at all if it turns out to be damaged. */
+  async #sort(victim: Segment, rules: SegmentRules): Promise<Sorted | undefined> {
+    const live: Place[] = []
+    const dropped: Dropped[] = []
+    let lowestLsn = Number.MAX_SAFE_INTEGER
+    for await (const event of this.#store.journal.replaySegment(victim)) {
+      if (event.tag === 'damage') return undefined
+      if (!this.#isLive(event)) continue
+      if (this.#mayDrop(event, rules)) {
+        dropped.push({ kind: event.kind, id: event.id, place: event.place })
+      } else {
+        live.push(event.place)
+        lowestLsn = Math.min(lowestLsn, event.lsn)
+      }
+    }
+    return { live, dropped, lowestLsn }
+  }
+
+  #isLive({ kind, id, lsn, place }: LiveRecord): boolean {
+    const entry = this.#store.index.get(kind, id)
+    return entry?.lsn === lsn && entry.place.segment === place.segment && entry.place.offset === place.offset
+  }
+
+  #mayDrop(record: LiveRecord, rules: SegmentRules): boolean {
+    if ((record.flags & TOMBSTONE) === 0) return false
+    const isNeededElsewhere = this.#options.isNeededElsewhere?.(record.kind, record.id) ?? false
+    const writtenAt = record.payload.length < 8 ? 0 : getInteger(viewOf(record.payload), 0)
+    return mayDropTombstone({ lsn: record.lsn, writtenAt }, { ...rules, isNeededElsewhere })
+  }
+
+  async #copy(sorted: Sorted): Promise<{ records: readonly Copied[]; bytes: number }> {
+    if (sorted.live.length === 0) return { records: [], bytes: 0 }
+    const { journal } = this.#store
+    const number = journal.takeNumber()
+    const { directory } = journal
+    const file = await directory.open(draftName(number), 'create')
+    try {
+      const { records, segment } = await this.#fill(file, number, sorted)
+      await directory.sync(file)
+      await file.close()
+      await directory.rename(draftName(number), segmentName(number))
+      await directory.syncNames()
+      journal.addSegment(segment)
+      return { records, bytes: segment.size }
+    } catch (error) {
+      await Promise.allSettled([file.close()])
+      await Promise.allSettled([directory.unlink(draftName(number))])
+      throw error
+    }
+  }
+
+  async #fill(file: DiskFile, number: number, { live, lowestLsn }: Sorted): Promise<Filled> {
+    const { machine, journal } = this.#store
+    const header = {
+      role: 'compacted',
+      store: journal.storeId,
+      salt: machine.random.bytes(16),
+      number,
+      firstLsn: lowestLsn,
+      previous: 0,
+      previousEnd: 0,
+    } as const
+    const { crc32 } = machine.crypto
+    await journal.directory.append(file, [encodeSegmentHeader(crc32, header)])
+    const segment = makeSegment(crc32, header, SEGMENT_HEADER_BYTES, SEGMENT_HEADER_BYTES)
+    const records: Copied[] = []
+    let buffers: Uint8Array[] = []
+    let bytes = 0
+    const write = async (): Promise<void> => {
+      await this.#options.pace.take(Math.min(bytes, WRITE_BYTES))
+      await journal.directory.append(file, buffers)
+      buffers = []
+      bytes = 0
+    }
+    for (const from of live) {
+      const record = await journal.read(from)
+      const start = { offset: segment.size, firstLsn: record.lsn, syncedLsn: record.lsn }
+      const group = encodeGroup(segment, [record], start)
+      for (const { place } of group.records) records.push({ kind: record.kind, id: record.id, from, to: place })
+      buffers.push(...group.buffers)
+      bytes += group.bytes
+      segment.size += group.bytes
+      segment.end = segment.size
+      if (bytes >= WRITE_BYTES - RECORD_HEADER_BYTES) await write()
+    }
+    if (bytes > 0) await write()
+    return { records, segment }
+  }
+}

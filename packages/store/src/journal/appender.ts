@@ -1,0 +1,318 @@
+/**
+ * The one writer of a journal: takes what was submitted in groups, writes, syncs, and tells.
+ *
+ *     submit ─▶ commit-core ─▶ write group ─▶ fdatasync ─▶ sink (the index) ─▶ callers told
+ *                                  └───────────┴─ any error ─▶ everybody fails ─▶ a new segment, or none is ready
+ */
+import { CairnError, sleep, toCairnError, Waiters, type WaitOptions, waitIn } from '@cairn/kernel'
+import type { DiskFile } from '@cairn/platform'
+import type { DriveDirectory } from '../drive/directory.ts'
+import type { JournalMachine } from '../machine.ts'
+import * as core from './commit-core.ts'
+import { PAYLOAD_BYTES_MAX, SEGMENT_HEADER_BYTES } from './format.ts'
+import { type Draft, draftBytes, encodeGroup, type PlacedRecord } from './group.ts'
+import { createLogSegment } from './new-segment.ts'
+import { makeSegment, type Position, type Segment } from './segment.ts'
+import * as room from './space-core.ts'
+
+const LIMITS: core.CommitLimits = {
+  queueBytesMax: 32 * 1024 * 1024,
+  queueEntriesMax: 4_096,
+  groupBytesMax: 8 * 1024 * 1024,
+  groupEntriesMax: 256,
+  unsyncedBytesMax: 32 * 1024 * 1024,
+}
+/** The pause after a failed attempt to get a new segment: it doubles from the first to the second. */
+const HEAL_MS_MIN = 100
+const HEAL_MS_MAX = 5_000
+
+interface Batch {
+  readonly drafts: readonly Draft[]
+  /** Runs once, in the step in which the outcome is known and before anybody who waits hears of it. */
+  readonly onSettled: ((outcome: CairnError | undefined) => void) | undefined
+  records: readonly PlacedRecord[]
+}
+
+/** What was submitted; its fate can be waited for by anybody, at any time, or by nobody. */
+export class Submission {
+  readonly #entry: core.Entry<Batch>
+  readonly #wake: () => void
+
+  constructor(entry: core.Entry<Batch>, wake: () => void) {
+    this.#entry = entry
+    this.#wake = wake
+  }
+
+  /** Resolves once the records are in the file, so that their buffers can be used again; not yet durable. */
+  async written(options: WaitOptions = {}): Promise<void> {
+    const entry = this.#entry
+    if (entry.state.tag === 'queued' || entry.state.tag === 'writing') await waitIn(entry.untilWritten, options)
+    if (entry.state.tag === 'failed') throw entry.state.error
+  }
+
+  /** Resolves once the records are durable. Leaving the wait does not take them back. */
+  async durable(options: WaitOptions = {}): Promise<readonly PlacedRecord[]> {
+    const entry = this.#entry
+    entry.wantsSync = true
+    this.#wake()
+    if (entry.state.tag !== 'durable' && entry.state.tag !== 'failed') await waitIn(entry.untilDurable, options)
+    if (entry.state.tag === 'failed') throw entry.state.error
+    return entry.item.records
+  }
+}
+
+export interface SubmitOptions {
+  /** Tombstones: may use the reserve of a full disk. */
+  readonly freesSpace?: boolean
+  /** Do not sync for these alone: they become durable with whatever is synced next, at the latest when somebody asks. */
+  readonly lazy?: boolean
+  readonly onSettled?: (outcome: CairnError | undefined) => void
+}
+
+export interface AppenderStart {
+  readonly machine: JournalMachine
+  readonly directory: DriveDirectory
+  readonly store: Uint8Array
+  readonly segmentBytes: number
+  readonly reserveBytes: number
+  readonly nextLsn: number
+  /** The log segment before the one to be made first. */
+  readonly previous: Position | undefined
+  readonly takeNumber: () => number
+  readonly onSegment: (segment: Segment) => void
+  /** Told of what became durable, in order of LSN, before its callers are. */
+  readonly sink: (records: readonly PlacedRecord[], end: Position) => void
+}
+
+interface Active {
+  readonly segment: Segment
+  readonly file: DiskFile
+}
+
+export class Appender {
+  readonly #start: AppenderStart
+  readonly #core = core.createCommit<Batch>(LIMITS)
+  readonly #space: room.SpaceCore
+  readonly #idle = new Waiters<undefined>()
+  readonly #stop = new AbortController()
+  #active: Active | undefined
+  /** Files of earlier segments that are being closed. */
+  #closing: Promise<unknown> = Promise.resolve()
+  #nextLsn: number
+  #syncedLsn: number
+  #failures = 0
+  #isRunning = false
+  #isClosed = false
+
+  constructor(start: AppenderStart, active: Active | undefined) {
+    this.#start = start
+    this.#active = active
+    this.#nextLsn = start.nextLsn
+    this.#syncedLsn = start.nextLsn - 1
+    this.#space = room.createSpace(start.reserveBytes)
+  }
+
+  /** Why nothing can be written now, if nothing can. */
+  get unready(): CairnError | undefined {
+    return this.#core.state.tag === 'broken' ? this.#core.state.error : undefined
+  }
+
+  get syncedLsn(): number {
+    return this.#syncedLsn
+  }
+
+  /** Grows whenever something that was in line fails: what was counted on before may not come. */
+  get failures(): number {
+    return this.#failures
+  }
+
+  get activeNumber(): number | undefined {
+    return this.#active?.segment.number
+  }
+
+  /** Puts records in line, together and in this order; throws if they cannot even wait. */
+  submit(drafts: readonly Draft[], { freesSpace = false, lazy = false, onSettled }: SubmitOptions = {}): Submission {
+    if (this.#isClosed) throw new CairnError('Canceled', 'The store is closed.')
+    const { unready } = this
+    if (unready !== undefined) throw notReady(unready)
+    if (drafts.some(({ payload }) => payload.length > PAYLOAD_BYTES_MAX)) {
+      throw new CairnError('TooLarge', `A record has at most ${PAYLOAD_BYTES_MAX} bytes.`)
+    }
+    const bytes = draftBytes(drafts)
+    if (bytes > this.#start.segmentBytes - SEGMENT_HEADER_BYTES) {
+      throw new CairnError('TooLarge', `Records of ${bytes} bytes do not fit one segment; submit them in parts.`)
+    }
+    const item: Batch = { drafts, onSettled, records: [] }
+    const entry = core.submit(this.#core, { item, bytes, freesSpace, wantsSync: !lazy })
+    if (entry === 'full') {
+      throw new CairnError('Busy', 'Too much waits to be written; try again shortly.', { retryAfterMs: 1_000 })
+    }
+    this.#kick()
+    return new Submission(entry, () => this.#kick())
+  }
+
+  /** Makes the first segment of a new journal; throws if the drive cannot. */
+  async begin(): Promise<void> {
+    if (this.#active === undefined) await this.#newSegment()
+  }
+
+  /** Finishes what is under way and writes no more. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const entry of this.#core.unsynced) entry.wantsSync = true
+    this.#kick()
+    this.#stop.abort()
+    if (this.#isRunning) await waitIn(this.#idle)
+    await Promise.allSettled([this.#closing, this.#active?.file.close()])
+  }
+
+  #kick(): void {
+    if (this.#isRunning) return
+    this.#isRunning = true
+    this.#run().catch((error: unknown) => {
+      this.#settle(core.fail(this.#core, toCairnError(error)))
+      this.#start.machine.log.error({ error }, 'the appender stopped')
+    })
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      const step = core.nextStep(this.#core, this.#roomBytes())
+      if (step.tag === 'idle') break
+      try {
+        if (step.tag === 'write') await this.#write(step.group, step.bytes)
+        else if (step.tag === 'sync') await this.#sync()
+        else await this.#newSegment()
+      } catch (error) {
+        this.#broke(toCairnError(error))
+        if (!(await this.#heal())) break
+      }
+    }
+    this.#isRunning = false
+    this.#idle.wakeAll(undefined)
+  }
+
+  #roomBytes(): number {
+    const segment = this.#active?.segment
+    return segment === undefined ? 0 : this.#start.segmentBytes - segment.size
+  }
+
+  async #write(group: readonly core.Entry<Batch>[], bytes: number): Promise<void> {
+    const active = this.#active
+    if (active === undefined) throw new CairnError('Internal', 'There is no segment to write to.')
+    if (!group.every(({ freesSpace }) => freesSpace) && !(await this.#hasRoom(bytes))) {
+      this.#settle(core.refuse(this.#core, group, diskFull()))
+      return
+    }
+    const { segment, file } = active
+    const drafts = group.flatMap(({ item }) => item.drafts)
+    const start = { offset: segment.size, firstLsn: this.#nextLsn, syncedLsn: this.#syncedLsn }
+    const { buffers, records } = encodeGroup(segment, drafts, start)
+    // A failed group's LSNs are never given out again, and its bytes lie beyond the end of the segment.
+    this.#nextLsn += drafts.length
+    segment.size += bytes
+    let at = 0
+    for (const { item } of group) {
+      item.records = records.slice(at, at + item.drafts.length)
+      at += item.drafts.length
+    }
+    const offset = await this.#start.directory.append(file, buffers)
+    if (offset !== start.offset) throw new CairnError('Internal', 'The segment is not as long as it should be.')
+    room.spend(this.#space, bytes)
+    core.wrote(this.#core)
+  }
+
+  async #sync(): Promise<void> {
+    const active = this.#active
+    if (active === undefined) throw new CairnError('Internal', 'There is no segment to sync.')
+    await this.#start.directory.sync(active.file)
+    this.#syncedLsn = this.#nextLsn - 1
+    active.segment.end = active.segment.size
+    const durable = core.synced(this.#core)
+    const records = durable.flatMap(({ item }) => item.records)
+    this.#start.sink(records, { segment: active.segment.number, offset: active.segment.end })
+    this.#settle(durable)
+  }
+
+  #settle(entries: readonly core.Entry<Batch>[]): void {
+    if (entries.some(({ state }) => state.tag === 'failed')) this.#failures += 1
+    for (const { item, state } of entries) item.onSettled?.(state.tag === 'failed' ? state.error : undefined)
+    core.announce(entries)
+  }
+
+  async #hasRoom(bytes: number): Promise<boolean> {
+    if (room.mustAsk(this.#space, bytes)) {
+      const { freeBytes } = await this.#start.directory.space()
+      room.answered(this.#space, freeBytes)
+    }
+    return room.hasRoom(this.#space, bytes)
+  }
+
+  async #newSegment(): Promise<void> {
+    const { machine, directory, store, takeNumber, onSegment } = this.#start
+    const last = this.#active
+    const previous = last === undefined ? this.#start.previous : positionOf(last.segment)
+    const header = {
+      role: 'log',
+      store,
+      salt: machine.random.bytes(16),
+      number: takeNumber(),
+      firstLsn: this.#nextLsn,
+      previous: previous?.segment ?? 0,
+      previousEnd: previous?.offset ?? 0,
+    } as const
+    const file = await createLogSegment(directory, machine.crypto.crc32, header)
+    const segment = makeSegment(machine.crypto.crc32, header, SEGMENT_HEADER_BYTES, SEGMENT_HEADER_BYTES)
+    this.#active = { segment, file }
+    onSegment(segment)
+    // Not waited for here: a file whose last operation hangs does not close before it ends.
+    this.#closing = Promise.allSettled([this.#closing, last?.file.close()])
+  }
+
+  #broke(error: CairnError): void {
+    this.#start.machine.log.error({ error }, 'a write failed; the segment is sealed and a new one is needed')
+    // The disk may be full; what it said last is worth nothing.
+    this.#space.trustedBytes = 0
+    this.#settle(core.fail(this.#core, writeFailed(error)))
+  }
+
+  /** Tries until a new segment proves that the drive takes writes again; false when closed first. */
+  async #heal(): Promise<boolean> {
+    for (let pauseMs = HEAL_MS_MIN; ; pauseMs = Math.min(HEAL_MS_MAX, 2 * pauseMs)) {
+      if (this.#stop.signal.aborted) return false
+      try {
+        await this.#newSegment()
+        core.reopen(this.#core)
+        return true
+      } catch (error) {
+        this.#start.machine.log.warn({ error }, 'no new segment yet')
+      }
+      try {
+        await sleep(this.#start.machine.clock, pauseMs, { signal: this.#stop.signal })
+      } catch {
+        return false
+      }
+    }
+  }
+}
+
+function positionOf({ number, end }: Segment): Position {
+  return { segment: number, offset: end }
+}
+
+function writeFailed(cause: CairnError): CairnError {
+  if (cause.status === 507) return cause
+  const detail = 'The drive refused a write; nothing of it counts. Try again once the store is ready.'
+  return new CairnError('StorageBusy', detail, { code: 'write_failed', retryAfterMs: 1_000, cause })
+}
+
+function notReady(cause: CairnError): CairnError {
+  const detail = 'The store cannot write now: the last write failed and no new segment has proved itself yet.'
+  const status = cause.status === 507 ? 507 : 503
+  return new CairnError('StorageBusy', detail, { code: 'write_unready', status, retryAfterMs: 1_000, cause })
+}
+
+function diskFull(): CairnError {
+  const detail = 'The disk is full but for the reserve; delete something, or add space.'
+  return new CairnError('StorageBusy', detail, { code: 'no_space', status: 507 })
+}

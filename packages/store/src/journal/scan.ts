@@ -1,0 +1,95 @@
+import { alignUp, RECORD_HEADER_BYTES, type RecordHeader, type RecordSums } from './format.ts'
+import { findHeader, scanAt } from './scan-core.ts'
+
+/** What is read at a time; a longer record widens it for as long as it is looked at. */
+const WINDOW_BYTES = 1024 * 1024
+
+export type ScanEvent =
+  | {
+      readonly tag: 'record'
+      readonly header: RecordHeader
+      readonly offset: number
+      readonly next: number
+      /** Valid until the next event is asked for. */
+      readonly payload: Uint8Array
+    }
+  | { readonly tag: 'bad'; readonly offset: number; readonly next: number }
+
+export interface ScanRange {
+  readonly from: number
+  readonly to: number
+  /** Fills the buffer from this position of the file; fewer bytes only at its end. */
+  readonly read: (position: number, into: Uint8Array) => Promise<number>
+}
+
+/** Everything between two places of a segment, record by record, bad stretches included; reads each byte about once. */
+export async function* scan(sums: RecordSums, { from, to, read }: ScanRange): AsyncGenerator<ScanEvent> {
+  const window = new Window(read, to)
+  let offset = from
+  while (offset < to) {
+    const scanned = scanAt(sums, window.bytes, window.base, offset, to)
+    switch (scanned.tag) {
+      case 'short':
+        if (!(await window.load(offset, scanned.bytes))) {
+          yield { tag: 'bad', offset, next: to }
+          return
+        }
+        break
+      case 'record':
+        yield { tag: 'record', header: scanned.header, offset, next: scanned.next, payload: scanned.payload }
+        offset = scanned.next
+        break
+      case 'bad': {
+        const next = scanned.next ?? (await resync(sums, window, offset, to))
+        yield { tag: 'bad', offset, next }
+        offset = next
+        break
+      }
+    }
+  }
+}
+
+/** The next place past `offset` where a record may begin, or the end. */
+async function resync(sums: RecordSums, window: Window, offset: number, to: number): Promise<number> {
+  let at = alignUp(offset + 1)
+  while (at < to) {
+    const found = findHeader(sums, window.bytes, window.base, at)
+    if (found !== undefined) return found
+    at = Math.max(at, window.headersSearchedTo())
+    if (!(await window.load(at, WINDOW_BYTES))) return to
+  }
+  return to
+}
+
+/** A stretch of the file in memory. */
+class Window {
+  readonly #read: ScanRange['read']
+  readonly #to: number
+  #buffer = new Uint8Array(0)
+  bytes: Uint8Array = this.#buffer
+  base = 0
+
+  constructor(read: ScanRange['read'], to: number) {
+    this.#read = read
+    this.#to = to
+  }
+
+  /** Holds at least `count` bytes from `offset` on, or as many as there are; false if that is nothing new. */
+  async load(offset: number, count: number): Promise<boolean> {
+    const want = Math.min(Math.max(count, WINDOW_BYTES), this.#to - offset)
+    if (want <= 0) return false
+    const isKnown = offset >= this.base && offset + want <= this.base + this.bytes.length
+    if (isKnown) return false
+    if (this.#buffer.length < want) this.#buffer = new Uint8Array(want)
+    const buffer = this.#buffer
+    const filled = await this.#read(offset, buffer.subarray(0, want))
+    this.base = offset
+    this.bytes = buffer.subarray(0, filled)
+    return filled >= Math.min(count, want)
+  }
+
+  /** The first aligned place whose header does not lie wholly in the window. */
+  headersSearchedTo(): number {
+    return alignUp(Math.max(this.base, this.base + this.bytes.length - RECORD_HEADER_BYTES + 1))
+  }
+}

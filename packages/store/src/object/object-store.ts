@@ -1,0 +1,262 @@
+/**
+ * Objects: which bytes they are made of, and who needs them.
+ *
+ *     commit: pages in line ─▶ every chunk here, or in line before us? ── no ──▶ Conflict with the list of those missing
+ *                                        └─ yes: object record in line, in the same step ─▶ durable ─▶ told
+ *
+ * From the look at a chunk to the moment the index knows that the object refers to it, the commit keeps the chunk from
+ * the sweeper.
+ */
+import { CairnError, sleep } from '@cairn/kernel'
+import { type Address, addressFromDigest, addressOf, blake3, digestOf, type Manifest } from '@cairn/wire'
+import { endLease, keep, unlease } from '../chunk/lease-core.ts'
+import * as presence from '../chunk/presence-core.ts'
+import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
+import type { IndexEntry } from '../index/entry-codec.ts'
+import type { Submission } from '../journal/appender.ts'
+import { KIND, type Store } from '../store.ts'
+import { decodeObject, digestsOf, encodeHold, encodeObject, type ObjectFacts, pagesOf } from './object-record.ts'
+import { holdsOf } from './reference-keys.ts'
+
+/** Chunks looked at in one step; more would hold up everybody else. */
+const CHUNKS_PER_STEP = 4_096
+const OWNER_BYTES_MAX = 128
+const LOOKS_MAX = 5
+
+export interface ObjectCommit {
+  readonly id: Address
+  readonly size: number
+  readonly type: string
+  readonly chunkSize: number
+  /** Absent for an object of one chunk. */
+  readonly manifest: Manifest | undefined
+  /** Lets go of the object's chunks at its commit, and keeps what else it has: one upload may bring many objects. */
+  readonly upload: string
+}
+
+export class ObjectStore {
+  readonly #store: Store
+  readonly #chunks: SegmentChunkStore
+  readonly #presence: presence.Presence<Submission> = new Map()
+  /** Leases of commits whose object is not in the index yet, and the LSN at which it will be. */
+  readonly #keeping = new Map<string, number>()
+  /** Holds in line or not in the index yet, by object. */
+  readonly #newHolds = new Map<Address, Set<number>>()
+  #serial = 0
+
+  constructor(store: Store, chunks: SegmentChunkStore) {
+    this.#store = store
+    this.#chunks = chunks
+  }
+
+  /** Makes the object visible, durably. `Conflict` `missing_chunks`, with the ids as its cause, if any is not here. */
+  async commit(object: ObjectCommit): Promise<'new' | 'present'> {
+    const known = presence.decidePut(this.#presence, object.id, this.#isIndexed(object.id))
+    if (known.tag === 'present') return 'present'
+    if (known.tag === 'join') {
+      await known.token.durable()
+      return 'present'
+    }
+    this.#serial += 1
+    const lease = `commit ${this.#serial}`
+    try {
+      const write = await this.#prepare(object, lease)
+      const [record] = await write.durable()
+      this.#keeping.set(lease, record?.lsn ?? 0)
+    } catch (error) {
+      endLease(this.#store.leases, lease)
+      throw error
+    }
+    this.#unlease(object)
+    return 'new'
+  }
+
+  async stat(id: Address): Promise<ObjectFacts | undefined> {
+    const entry = this.#entry(id)
+    return entry === undefined ? undefined : await this.readFacts(entry)
+  }
+
+  async readFacts({ inline, place }: IndexEntry): Promise<ObjectFacts> {
+    return decodeObject(inline ?? (await this.#store.journal.read(place)).payload)
+  }
+
+  /** Whether there was one. `Conflict` `referenced` while anybody holds it. */
+  async remove(id: Address): Promise<boolean> {
+    // The index must know every release before it is asked who still holds the object.
+    await this.#store.index.flush()
+    const decision = presence.decideRemoval(this.#presence, id, this.#isIndexed(id))
+    if (decision.tag === 'absent') return false
+    if (decision.tag === 'join') {
+      await decision.token.durable()
+      return true
+    }
+    if (this.isHeld(id)) {
+      throw new CairnError('Conflict', `${id} is held; release it first.`, { code: 'referenced' })
+    }
+    const draft = this.#store.tombstone(KIND.object, digestOf(id))
+    const onSettled = (): void => presence.settle(this.#presence, id, removal)
+    const removal = this.#store.submit([draft], { freesSpace: true, onSettled })
+    presence.begin(this.#presence, id, { tag: 'removal', token: removal })
+    await removal.durable()
+    return true
+  }
+
+  /** Keeps the object from being removed until `owner` releases it; durable, and the same however often it is asked. */
+  async hold(owner: string, id: Address): Promise<void> {
+    if (!presence.exists(this.#presence, id, this.#isIndexed(id))) {
+      throw new CairnError('NotFound', `There is no object ${id} to hold.`)
+    }
+    const object = digestOf(id)
+    const payload = encodeHold({ owner: checkOwner(owner), object })
+    const draft = { kind: KIND.hold, flags: 0, id: holdId(owner, object), payload }
+    this.#serial += 1
+    const serial = this.#serial
+    const newHolds = this.#newHolds.get(id) ?? new Set()
+    this.#newHolds.set(id, newHolds.add(serial))
+    try {
+      await this.#store.submit([draft]).durable()
+      await this.#store.index.flush()
+    } finally {
+      newHolds.delete(serial)
+      if (newHolds.size === 0) this.#newHolds.delete(id)
+    }
+  }
+
+  /** Whether `owner` held it. */
+  async release(owner: string, id: Address): Promise<boolean> {
+    const hold = holdId(owner, digestOf(id))
+    if (this.#store.lookup(KIND.hold, hold) === undefined) return false
+    await this.#store.submit([this.#store.tombstone(KIND.hold, hold)], { freesSpace: true }).durable()
+    return true
+  }
+
+  isHeld(id: Address): boolean {
+    if (this.#newHolds.has(id)) return true
+    for (const _key of this.#store.index.kv.range(holdsOf(digestOf(id)))) return true
+    return false
+  }
+
+  async list(after: Address | undefined, limit: number): Promise<Address[]> {
+    await this.#store.caughtUp()
+    await this.#store.index.flush()
+    const found: Address[] = []
+    let from = after === undefined ? undefined : digestOf(after)
+    while (found.length < limit) {
+      const page = [...this.#store.index.stored(KIND.object, from, limit)]
+      if (page.length === 0) break
+      for (const { id, entry } of page) {
+        if (!entry.isTombstone && found.length < limit) found.push(addressFromDigest(id))
+        from = id
+      }
+    }
+    return found
+  }
+
+  /** The index knows everything up to this LSN: commits below it no longer have to keep their chunks. */
+  indexed(lsn: number): void {
+    for (const [lease, at] of this.#keeping) {
+      if (at > lsn) continue
+      this.#keeping.delete(lease)
+      endLease(this.#store.leases, lease)
+    }
+  }
+
+  /**
+   * Looks at every chunk and puts the object's record in line. If anything failed or was removed while it looked, what
+   * it saw first may be gone, and it looks again; from the last look to the record nothing can come between.
+   */
+  async #prepare(object: ObjectCommit, lease: string): Promise<Submission> {
+    for (let look = 1; look <= LOOKS_MAX; look += 1) {
+      const before = this.#losses()
+      const pages = await this.#stage(object, lease)
+      // Somebody may have committed the same object meanwhile; one more record of it changes nothing.
+      if (before === this.#losses()) return this.#submit(object, pages)
+    }
+    throw new CairnError('StorageBusy', 'Chunks keep going while the object is committed; try again.', {
+      code: 'commit_raced',
+      retryAfterMs: 1_000,
+    })
+  }
+
+  /** The object keeps its chunks from now on. Of a very large one the leases are left to run out. */
+  #unlease({ id, manifest, upload }: ObjectCommit): void {
+    if ((manifest?.chunkCount ?? 1) > CHUNKS_PER_STEP) return
+    const ids = manifest === undefined ? [id] : addressesOf(manifest)
+    unlease(this.#store.leases, upload, ids)
+  }
+
+  #losses(): number {
+    return this.#store.journal.failures + this.#chunks.removals
+  }
+
+  /** Puts the pages in line and keeps every chunk from the sweeper; returns the pages' ids, packed. */
+  async #stage({ id, manifest }: ObjectCommit, lease: string): Promise<Uint8Array> {
+    if (manifest === undefined) {
+      this.#keepAll([id], lease)
+      return new Uint8Array(0)
+    }
+    const pages: Uint8Array[] = []
+    for (const page of pagesOf(manifest)) {
+      const pageId = addressOf(page)
+      const staged = this.#chunks.submit(pageId, page, lease, { lazy: true })
+      keep(this.#store.leases, lease, pageId)
+      pages.push(digestOf(pageId))
+      if (staged !== 'present') await staged.write.written()
+    }
+    const ids = addressesOf(manifest)
+    for (let at = 0; at < ids.length; at += CHUNKS_PER_STEP) {
+      this.#keepAll(ids.slice(at, at + CHUNKS_PER_STEP), lease)
+      if (at + CHUNKS_PER_STEP < ids.length) await sleep(this.#store.machine.clock, 0)
+    }
+    const packed = new Uint8Array(pages.length * 32)
+    for (const [at, digest] of pages.entries()) packed.set(digest, at * 32)
+    return packed
+  }
+
+  #keepAll(ids: readonly Address[], lease: string): void {
+    const missing = ids.filter((id) => {
+      const isComing = this.#chunks.willExist(id)
+      if (isComing) keep(this.#store.leases, lease, id)
+      return !isComing
+    })
+    if (missing.length === 0) return
+    const detail = `${missing.length} chunks of the object are not here; send them, then commit again.`
+    throw new CairnError('Conflict', detail, { code: 'missing_chunks', cause: missing })
+  }
+
+  #submit({ id, size, type, chunkSize }: ObjectCommit, pages: Uint8Array): Submission {
+    const payload = encodeObject({ size, type, chunkSize, pages })
+    const draft = { kind: KIND.object, flags: 0, id: digestOf(id), payload }
+    const onSettled = (): void => presence.settle(this.#presence, id, write)
+    const write = this.#store.submit([draft], { onSettled })
+    presence.begin(this.#presence, id, { tag: 'put', token: write })
+    return write
+  }
+
+  #entry(id: Address): IndexEntry | undefined {
+    const entry = this.#store.lookup(KIND.object, digestOf(id))
+    return presence.exists(this.#presence, id, entry !== undefined) ? entry : undefined
+  }
+
+  #isIndexed(id: Address): boolean {
+    return this.#store.lookup(KIND.object, digestOf(id)) !== undefined
+  }
+}
+
+function addressesOf({ chunkIds }: Manifest): Address[] {
+  return [...digestsOf(chunkIds)].map((digest) => addressFromDigest(digest))
+}
+
+/** One hold of an owner on an object is one id. */
+function holdId(owner: string, object: Uint8Array): Uint8Array {
+  const name = new TextEncoder().encode(owner)
+  const bytes = new Uint8Array(object.length + name.length)
+  bytes.set(object)
+  bytes.set(name, object.length)
+  return blake3(bytes)
+}
+
+function checkOwner(owner: string): string {
+  if (owner.length >= 1 && owner.length <= OWNER_BYTES_MAX && /^[\w.:@/-]+$/.test(owner)) return owner
+  throw new CairnError('Malformed', `An owner has 1 to ${OWNER_BYTES_MAX} letters, digits or ._:@/- characters.`)
+}

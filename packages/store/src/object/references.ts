@@ -1,0 +1,120 @@
+/** Derives from object and hold records who needs which chunk, and keeps the index's keys about it. */
+import { CairnError, isKind, toCairnError } from '@cairn/kernel'
+import type { KvOperation } from '@cairn/platform'
+import { addressFromDigest } from '@cairn/wire'
+import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
+import type { IndexEntry } from '../index/entry-codec.ts'
+import type { IndexChange } from '../index/record-index.ts'
+import { KIND, type Store } from '../store.ts'
+import { chunksOf, decodeHold, digestsOf } from './object-record.ts'
+import type { ObjectStore } from './object-store.ts'
+import { edgeKey, edgesOf, holdKey, INCOMPLETE_KEY } from './reference-keys.ts'
+
+const EMPTY = new Uint8Array(0)
+const OBJECTS_PER_PAGE = 256
+
+export class References {
+  readonly #store: Store
+  readonly #chunks: SegmentChunkStore
+  readonly #objects: ObjectStore
+
+  constructor(store: Store, chunks: SegmentChunkStore, objects: ObjectStore) {
+    this.#store = store
+    this.#chunks = chunks
+    this.#objects = objects
+  }
+
+  /** The keys that follow from a change of the index. */
+  async *derive({ kind, id, before, after }: IndexChange): AsyncIterable<readonly KvOperation[]> {
+    if (kind === KIND.hold) {
+      yield* deriveHold(id, before, after)
+      return
+    }
+    if (kind !== KIND.object || (before === undefined && after?.isTombstone === true)) return
+    if (this.#store.facts().isCatchingUp) {
+      // The pages may not have been read yet; `complete` looks at every object once they have.
+      yield [{ tag: 'put', key: INCOMPLETE_KEY, value: EMPTY }]
+      return
+    }
+    const isLive = after?.isTombstone === false
+    const entry = isLive ? after : before
+    if (entry === undefined || entry.isTombstone) return
+    try {
+      yield* this.#edges(id, entry, isLive)
+    } catch (error) {
+      this.#unfollowed(error)
+      // Of a removed object the keys stay, which costs room; of a live one they are missing, so nothing may be swept.
+      if (isLive) yield [{ tag: 'put', key: INCOMPLETE_KEY, value: EMPTY }]
+    }
+  }
+
+  /** Makes the keys of every object anew if some may be missing. */
+  async complete(): Promise<void> {
+    await this.#store.caughtUp()
+    await this.#store.index.flush()
+    const { index } = this.#store
+    if (index.kv.get(INCOMPLETE_KEY) === undefined) return
+    let from: Uint8Array | undefined
+    let isWhole = true
+    for (;;) {
+      const page = [...index.stored(KIND.object, from, OBJECTS_PER_PAGE)]
+      if (page.length === 0) break
+      for (const { id, entry } of page) {
+        from = id
+        if (!entry.isTombstone) isWhole = (await this.#remake(id, entry)) && isWhole
+      }
+    }
+    if (isWhole) await index.kv.commit([{ tag: 'delete', key: INCOMPLETE_KEY }])
+  }
+
+  async #remake(id: Uint8Array, entry: IndexEntry): Promise<boolean> {
+    try {
+      for await (const slice of this.#edges(id, entry, true)) await this.#store.index.kv.commit(slice)
+      return true
+    } catch (error) {
+      this.#unfollowed(error)
+      return false
+    }
+  }
+
+  #unfollowed(error: unknown): void {
+    if (!isKind(error, 'Integrity')) throw error
+    this.#store.machine.log.error({ error: toCairnError(error) }, 'the chunks of a damaged object cannot be listed')
+  }
+
+  get isComplete(): boolean {
+    return this.#store.index.kv.get(INCOMPLETE_KEY) === undefined
+  }
+
+  isReferenced(chunk: Uint8Array): boolean {
+    for (const _key of this.#store.index.kv.range(edgesOf(chunk))) return true
+    return false
+  }
+
+  /** Keys from an object to its chunks and pages; those to pages last, since the way to the chunks leads through them. */
+  async *#edges(object: Uint8Array, entry: IndexEntry, isLive: boolean): AsyncIterable<readonly KvOperation[]> {
+    const operation = (chunk: Uint8Array): KvOperation => {
+      const key = edgeKey(chunk, object)
+      return isLive ? { tag: 'put', key, value: EMPTY } : { tag: 'delete', key }
+    }
+    const { pages } = await this.#objects.readFacts(entry)
+    for (const pageId of digestsOf(pages)) {
+      using page = await this.#chunks.read(addressFromDigest(pageId))
+      if (page === undefined) throw new CairnError('Integrity', 'A page of the chunk list of an object is missing.')
+      yield [...chunksOf(page.bytes)].map(({ id }) => operation(id))
+    }
+    yield [object, ...digestsOf(pages)].map(operation)
+  }
+}
+
+function* deriveHold(
+  id: Uint8Array,
+  before: IndexEntry | undefined,
+  after: IndexEntry | undefined,
+): Iterable<readonly KvOperation[]> {
+  const isLive = after?.isTombstone === false
+  const payload = (isLive ? after : before)?.inline
+  if (payload === undefined || (!isLive && before?.isTombstone !== false)) return
+  const key = holdKey(decodeHold(payload).object, id)
+  yield [isLive ? { tag: 'put', key, value: EMPTY } : { tag: 'delete', key }]
+}

@@ -1,0 +1,40 @@
+/** How storage names what can go wrong, where it has a name of its own for it. */
+import { CairnError } from '@cairn/kernel'
+import type { Address } from '@cairn/wire'
+
+/** What the pipeline and the store call an error, and what this service's clients know it as. */
+export const STORAGE_CODES: Readonly<Record<string, string>> = {
+  malformed: 'bad_request',
+  body_cap: 'payload_too_large',
+  too_large: 'payload_too_large',
+  address_mismatch: 'conflict',
+  write_unready: 'not_ready',
+}
+
+export function noSuchObject(id: Address): CairnError {
+  return new CairnError('NotFound', `There is no object ${id} here.`)
+}
+
+export function otherBytes(expected: Address, actual: Address): CairnError {
+  return new CairnError('Conflict', `These bytes are ${actual}, not ${expected}; no object was stored.`)
+}
+
+export function objectTooLarge(bytesMax: number): CairnError {
+  return new CairnError('TooLarge', `An object has at most ${bytesMax} bytes here; see limits.max_object_bytes.`)
+}
+
+/** Chunks that were taken in are gone again: the drive failed between the first of them and the last. */
+export function lostWrites(): CairnError {
+  const detail = 'The drive failed while this was written; nothing of it counts. Send it again.'
+  return new CairnError('StorageBusy', detail, { code: 'write_failed', retryAfterMs: 1000 })
+}
+
+/** The drive could not read: it may the next time, so this is not yet a damaged chunk. */
+export function readFailed(cause: CairnError): CairnError {
+  const detail = 'The drive could not read this; try again, and look at its health.'
+  return new CairnError('StorageBusy', detail, { code: 'read_failed', retryAfterMs: 1000, cause })
+}
+
+export function partGone(id: Address): CairnError {
+  return new CairnError('Integrity', `A part of the object, ${id}, is damaged or gone; put the object again.`)
+}

@@ -1,0 +1,108 @@
+/** `/m`: what an object is made of, and the commit of an upload. */
+import { CairnError } from '@cairn/kernel'
+import { type IngressResponse, json, problem, type RouteTable, route } from '@cairn/platform'
+import { type Address, encodeManifest, entityTagOf, MAX_MANIFEST_BYTES } from '@cairn/wire'
+import { z } from 'zod'
+import { rememberedType } from '../domain/content-type.ts'
+import { cachingHeaders, guardHeaders } from '../domain/object-answer.ts'
+import { storedManifest } from '../domain/stored-manifest.ts'
+import { noSuchObject } from '../errors.ts'
+import type { StorageParts } from '../parts.ts'
+import { addressParams, uploadQuery } from './params.ts'
+import { type AnyContext, readPatiently, readScope } from './reading.ts'
+
+const PATH = '/m/:address'
+const MEDIA_TYPE = 'application/vnd.ipld.dag-cbor'
+/** Missing chunks that are named; the client asks `/c/missing` about the rest. */
+const MISSING_NAMED_MAX = 8192
+
+const committed = z.strictObject({ address: z.string(), size: z.int(), new: z.boolean() })
+
+export function manifestRoutes(parts: StorageParts): RouteTable {
+  return [
+    route({
+      method: 'GET',
+      path: PATH,
+      lane: 'inline',
+      summary: 'The manifest of an object of more than one chunk: it proves itself against the address.',
+      params: addressParams,
+      ...readScope(parts.config()),
+      limits: { stream: true },
+      responses: { 200: { description: 'Deterministic DAG-CBOR.', mediaType: MEDIA_TYPE } },
+      errors: { not_found: 404, single_chunk: 404, integrity: 502, read_failed: 503, rebuilding: 503 },
+      handler: async (context) => await getManifest(parts, context, context.params.address),
+    }),
+    route({
+      method: 'PUT',
+      path: PATH,
+      lane: 'inline',
+      scope: 'storage:write',
+      summary:
+        'Commits an upload: every chunk is proved against the manifest, and the object is visible at once. Its media type is `X-Object-Type`.',
+      params: addressParams,
+      query: uploadQuery,
+      body: 'bytes',
+      limits: { stream: true, streamBytes: MAX_MANIFEST_BYTES },
+      responses: {
+        200: { description: 'It was here already.', schema: committed },
+        201: { description: 'Committed, durably.', schema: committed },
+      },
+      errors: {
+        single_chunk: 400,
+        conflict: 409,
+        chunk_mismatch: 409,
+        missing_chunks: 409,
+        payload_too_large: 413,
+        write_failed: 503,
+        not_ready: 503,
+        no_space: 507,
+      },
+      handler: async (context) => {
+        const upload = context.query.upload ?? context.corrId
+        return await putManifest(parts, context, context.params.address, upload)
+      },
+    }),
+  ]
+}
+
+async function getManifest(parts: StorageParts, context: AnyContext, id: Address): Promise<IngressResponse> {
+  const { reader, work, config } = parts
+  const object = await reader.find(id)
+  if (object === undefined) throw noSuchObject(id)
+  const manifest = await work.read(async () => await storedManifest(reader, object), context)
+  const isPrivate = config().auth.read_requires_capability
+  const common = [...cachingHeaders(entityTagOf(id), isPrivate), ...guardHeaders(isPrivate)]
+  return { status: 200, headers: [...common, 'Content-Type', MEDIA_TYPE], body: encodeManifest(manifest) }
+}
+
+async function putManifest(
+  parts: StorageParts,
+  context: AnyContext,
+  id: Address,
+  upload: string,
+): Promise<IngressResponse> {
+  const { commits, events, runtime } = parts
+  const beganAt = runtime.clock.now()
+  const outcome = await commits.commit({
+    id,
+    body: context.stream ?? nothing(),
+    type: rememberedType(context.headers.get('x-object-type')),
+    upload,
+    signal: context.signal,
+    inPool: async (read) => await readPatiently(parts, context, read),
+  })
+  if (outcome.tag === 'missing') return missingChunks(outcome.ids, context.corrId)
+  const { isNew, size } = outcome
+  runtime.metrics.observe('storage_put_latency_seconds', (runtime.clock.now() - beganAt) / 1000, { route: PATH })
+  events.publish({ topic: 'storage.ingest', body: { address: id, new: isNew, bytes: size } })
+  const headers = ['Location', `/o/${id}`, 'ETag', entityTagOf(id)]
+  return json(isNew ? 201 : 200, { address: id, size, new: isNew }, headers)
+}
+
+function missingChunks(ids: readonly Address[], corrId: string): IngressResponse {
+  const detail = `${ids.length} chunks of the object are not here; send them, then commit again.`
+  const error = new CairnError('Conflict', detail, { code: 'missing_chunks' })
+  return problem(error, corrId, { fields: { missing: ids.slice(0, MISSING_NAMED_MAX) } })
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,106 @@
+/** `PUT`, `POST` and `DELETE /o`: objects in and out. */
+import { empty, type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
+import { type Address, addressOf } from '@cairn/wire'
+import { z } from 'zod'
+import { rememberedType } from '../domain/content-type.ts'
+import { cutStream, cutWhole } from '../domain/cut.ts'
+import type { PutResult } from '../domain/object-writer.ts'
+import { noSuchObject, objectTooLarge, otherBytes } from '../errors.ts'
+import type { StorageParts } from '../parts.ts'
+import { addressParams } from './params.ts'
+
+const putAnswer = z.strictObject({ address: z.string(), size: z.int(), new: z.boolean() })
+const putResponses = {
+  200: { description: 'It was here already.', schema: putAnswer },
+  201: { description: 'Stored, durably.', schema: putAnswer },
+}
+const writeErrors = { write_failed: 503, not_ready: 503, drive_stalled: 503, index_behind: 503, no_space: 507 }
+const streamQuery = z.strictObject({ stream: z.string().optional() })
+
+function isStreamed({ queryText }: { readonly queryText: string }): boolean {
+  return new URLSearchParams(queryText).has('stream')
+}
+
+export function objectWrites(parts: StorageParts): RouteTable {
+  // The bound on a stream is a live key, so the handler holds it, not the table.
+  const limits = { stream: isStreamed, streamBytes: Number.MAX_SAFE_INTEGER }
+  const common = { scope: 'storage:write', lane: 'inline', body: 'bytes', query: streamQuery, limits } as const
+  return [
+    route({
+      ...common,
+      method: 'POST',
+      path: '/o',
+      summary: 'Stores the body and says its address. With `?stream` the body may be larger than `max_body_bytes`.',
+      responses: putResponses,
+      errors: { payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...writeErrors },
+      handler: async (context) => await putObject(parts, context, '/o', undefined),
+    }),
+    route({
+      ...common,
+      method: 'PUT',
+      path: '/o/:address',
+      summary: 'Stores the body if it is what the address says. `?stream` as above.',
+      params: addressParams,
+      responses: putResponses,
+      errors: { conflict: 409, payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...writeErrors },
+      handler: async (context) => await putObject(parts, context, '/o/:address', context.params.address),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/o/:address',
+      lane: 'inline',
+      scope: 'storage:delete',
+      summary: 'Drops the object, durably. Chunks nobody else needs go later.',
+      params: addressParams,
+      responses: { 204: { description: 'Gone.' } },
+      errors: { not_found: 404, referenced: 409, ...writeErrors },
+      handler: async (context) => {
+        const { address } = context.params
+        const wasHere = await parts.work.write(async () => await parts.storage.objects.remove(address), context)
+        if (!wasHere) throw noSuchObject(address)
+        return empty(204)
+      },
+    }),
+  ]
+}
+
+type PutContext = RequestContext<unknown, unknown, Uint8Array>
+
+async function putObject(
+  parts: StorageParts,
+  context: PutContext,
+  path: string,
+  expected: Address | undefined,
+): Promise<IngressResponse> {
+  const { runtime, events } = parts
+  const beganAt = runtime.clock.now()
+  const result = await storeBody(parts, context, expected)
+  const { address, size, isNew, newChunks } = result
+  runtime.metrics.observe('storage_put_latency_seconds', (runtime.clock.now() - beganAt) / 1000, { route: path })
+  runtime.metrics.count('bytes_in_total', { route: path }, size)
+  if (newChunks > 0) runtime.metrics.count('chunks_written_total', { tier: 'disk' }, newChunks)
+  events.publish({ topic: 'storage.ingest', body: { address, new: isNew, bytes: size } })
+  const headers = ['Location', `/o/${address}`, 'ETag', `"${address}"`]
+  return json(isNew ? 201 : 200, { address, size, new: isNew }, headers)
+}
+
+async function storeBody(
+  { writer, work, config }: StorageParts,
+  context: PutContext,
+  expected: Address | undefined,
+): Promise<PutResult> {
+  const { chunk_size: chunkSize, limits } = config()
+  const type = rememberedType(context.headers.get('content-type'))
+  const request = { type, chunkSize, expected, upload: context.corrId }
+  const { stream, body } = context
+  if (stream === undefined) {
+    // All of it is here: what is not what it says is refused before any of it is stored.
+    const actual = expected === undefined ? undefined : addressOf(body)
+    if (expected !== undefined && actual !== undefined && actual !== expected) throw otherBytes(expected, actual)
+    return await work.write(async () => await writer.put({ ...request, chunks: cutWhole(body, chunkSize) }), context)
+  }
+  const declared = Number(context.headers.get('content-length') ?? 0)
+  if (declared > limits.max_object_bytes) throw objectTooLarge(limits.max_object_bytes)
+  // A stream takes as long as its client does, so it is not a worker's job; it counts against `max_streams`.
+  return await writer.put({ ...request, chunks: cutStream(stream, chunkSize, limits.max_object_bytes) })
+}

@@ -1,0 +1,17 @@
+import type { ServiceHost } from '@cairn/platform'
+import type { Storage } from '@cairn/store'
+import type { StorageConfig } from './config.ts'
+
+/** Objects counted for the banner; past it the count would cost more than it says. */
+const COUNT_MAX = 1000
+
+/** One line: where the data is, how much there is, and how many copies of it. */
+export async function summaryOf(
+  { platform, directory }: ServiceHost<StorageConfig>,
+  storage: Storage,
+): Promise<string> {
+  const objects = (await storage.objects.list(undefined, COUNT_MAX)).length
+  const { freeBytes } = await platform.disk.space(directory)
+  const count = objects === COUNT_MAX ? `${COUNT_MAX} objects or more` : `${objects} objects`
+  return `${directory} · ${count} · ${Math.round(freeBytes / 1e9)} GB free · copies: 1 (one drive)`
+}

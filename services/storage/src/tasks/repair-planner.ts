@@ -1,0 +1,65 @@
+/**
+ * Compares what is here with where it should be, and plans repairs.
+ *
+ *     every round, or when asked ─▶ chunks of the objects asked for ─▶ `repair`, as far as there is room
+ *                                                                        └─ full: the next round goes on from there
+ *
+ * With one target no chunk can lack a copy, so only what an operator asks for is planned: each chunk is proved again.
+ */
+import { isKind, type TaskBody } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+import { type Address, addressFromDigest } from '@cairn/wire'
+import type { StorageParts } from '../parts.ts'
+import { canWait, jittered } from './round.ts'
+
+type Planned = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubber' | 'events'>
+
+export function repairPlanner(platform: Platform, parts: Planned, intervalMs: number): TaskBody {
+  const { placement, repairs, scrubber, events } = parts
+  return async ({ draining }) => {
+    const { copies } = await placement.until((value) => value !== undefined, { signal: draining })
+    platform.metrics.set('rf_target', copies)
+    for (;;) {
+      const seen = repairs.asked.version
+      platform.metrics.set('rf_observed', scrubber.observedCopies() ?? 0)
+      const chunks = await planRound(platform, parts)
+      if (chunks > 0) events.publish({ topic: 'storage.repair.planned', body: { chunks } })
+      const timer = platform.clock.timer(jittered(platform, intervalMs), () => repairs.wakePlanner())
+      try {
+        await repairs.asked.changed(seen, { signal: draining })
+      } finally {
+        timer.cancel()
+      }
+    }
+  }
+}
+
+/** How many repairs there was room for. */
+async function planRound(platform: Platform, { reader, repairs }: Planned): Promise<number> {
+  let planned = 0
+  for (const { object, from } of repairs.requests()) {
+    try {
+      let at = 0
+      let isFull = false
+      for await (const chunk of chunksOf(reader, object)) {
+        isFull = at >= from && !repairs.offer(chunk)
+        if (isFull) break
+        at += 1
+      }
+      repairs.planned(object, isFull ? at : undefined)
+      planned += Math.max(0, at - from)
+    } catch (error) {
+      if (isKind(error, 'Integrity')) repairs.planned(object, undefined)
+      else if (!canWait(error)) throw error
+      platform.log.warn({ error }, 'a repair was not planned')
+    }
+  }
+  return planned
+}
+
+async function* chunksOf(reader: Planned['reader'], id: Address): AsyncGenerator<Address> {
+  const object = await reader.find(id)
+  if (object === undefined) return
+  if (object.facts.pages.length === 0) yield id
+  for await (const page of reader.chunkList(object)) for (const chunk of page) yield addressFromDigest(chunk.id)
+}

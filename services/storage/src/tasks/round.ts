@@ -1,0 +1,38 @@
+/** Work that is done again and again, with a pause in between. */
+import { CairnError, type ErrorKind, sleep, type TaskBody } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+
+/** What the drive does not allow now and may allow later. */
+const CAN_WAIT: readonly ErrorKind[] = ['StorageBusy', 'Timeout', 'Busy']
+
+export function canWait(error: unknown): boolean {
+  return error instanceof CairnError && CAN_WAIT.includes(error.kind)
+}
+
+/** Pauses, does `round`, and begins again. A round that fails for want of the drive is left for the next. */
+export function everyRound(
+  platform: Platform,
+  intervalMs: number,
+  round: (signal: AbortSignal) => Promise<void>,
+): TaskBody {
+  return async ({ draining }) => {
+    for (;;) {
+      await pause(platform, intervalMs, draining)
+      try {
+        await round(draining)
+      } catch (error) {
+        if (!canWait(error)) throw error
+        platform.log.warn({ error }, 'a round of upkeep was put off')
+      }
+    }
+  }
+}
+
+/** Jittered: services that were started together do not work together for ever. */
+export async function pause(platform: Platform, intervalMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(platform.clock, jittered(platform, intervalMs), { signal })
+}
+
+export function jittered({ random }: Platform, intervalMs: number): number {
+  return intervalMs * (0.75 + random.next() / 2)
+}

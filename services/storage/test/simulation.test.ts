@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { simulateStorage } from './simulation.ts'
+
+const OPTIONS = { operations: 8, faultRate: 0 }
+
+test('50 seeds of mixed load with power cuts: nothing acknowledged is lost, nothing deleted comes back', async () => {
+  for (let seed = 1; seed <= 50; seed += 1) await simulateStorage(seed, OPTIONS)
+})
+
+test('the same with a drive that fails now and then', async () => {
+  for (let seed = 101; seed <= 110; seed += 1) await simulateStorage(seed, { ...OPTIONS, faultRate: 0.01 })
+})
+
+test('one seed is one run', async () => {
+  const [first, again, other] = [
+    await simulateStorage(1, OPTIONS),
+    await simulateStorage(1, OPTIONS),
+    await simulateStorage(2, OPTIONS),
+  ]
+  assert.deepEqual(first, again)
+  assert.notEqual(first.traceHash, other.traceHash)
+})

@@ -1,0 +1,181 @@
+/**
+ * Clients that put, read, hold and delete at random while the machine loses power again and again, and a ledger of
+ * what each of them was told.
+ *
+ *     life 1: load ── crash at a random call ──▶ life 2: everything told in life 1 holds; load ── crash ──▶ …
+ */
+import assert from 'node:assert/strict'
+import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Address, addressOf } from '@cairn/wire'
+import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
+import type { VirtualWorld } from '../../../verify/virtual/world.ts'
+import { type Answer, noise, TestService } from './harness.ts'
+import { CHUNK, clientObjectOf, frames } from './objects.ts'
+
+const CLIENTS = 3
+const OBJECTS_EACH = 3
+const LIVES = 3
+
+/** What a client knows of one of its objects. */
+type Known = 'never' | 'there' | 'gone' | 'unsure'
+
+interface Thing {
+  readonly id: Address
+  readonly bytes: Buffer
+  known: Known
+  held: 'no' | 'yes' | 'unsure'
+}
+
+/** Objects share chunks, so that deleting one must not hurt another. */
+function thingsOf(client: number): Thing[] {
+  const shared = noise(CHUNK, 900)
+  return Array.from({ length: OBJECTS_EACH }, (_, at) => {
+    const own = noise(500 + 30_000 * at, client * 10 + at + 1)
+    const bytes = at === 0 ? own : Buffer.concat([shared, own])
+    return { id: addressOf(bytes), bytes, known: 'never', held: 'no' }
+  })
+}
+
+export interface SimulationOptions {
+  readonly operations: number
+  /** Faults of the drive on top of the crashes. */
+  readonly faultRate: number
+}
+
+export async function simulateStorage(seed: number, options: SimulationOptions): Promise<SimulationReport> {
+  return await simulate(seed, async (world) => {
+    const machine = world.machine('node')
+    const random = new SeededRandom(world.nextSeed())
+    const clients = Array.from({ length: CLIENTS }, (_, client) => thingsOf(client))
+    for (let life = 1; life <= LIVES; life += 1) {
+      machine.faults.clear()
+      const service = await TestService.open({ config: { durability: { sweep_interval: '1s' } } }, world, machine)
+      for (const things of clients) for (const thing of things) await audit(service, thing)
+      const isLast = life === LIVES
+      if (!isLast) machine.crashAfter(20 + Math.floor(random.next() * 400))
+      machine.faults.rates = { 'io-error': options.faultRate, 'short-write': options.faultRate }
+      await load(world, service, clients, random, options.operations)
+      machine.faults.clear()
+      if (!isLast) machine.crash()
+      else await finish(world, service, clients)
+    }
+  })
+}
+
+async function finish(world: VirtualWorld, service: TestService, clients: readonly Thing[][]): Promise<void> {
+  // Long enough for a drive that failed to have proved itself again.
+  await world.sleep(6_000)
+  for (const things of clients) for (const thing of things) await audit(service, thing)
+  await service.shutDown()
+}
+
+/** Lets every client work until it is done or the power is gone; what was under way then never settles. */
+async function load(
+  world: VirtualWorld,
+  service: TestService,
+  clients: readonly Thing[][],
+  random: Random,
+  operations: number,
+): Promise<void> {
+  const state = { active: clients.length }
+  const failures: unknown[] = []
+  for (const things of clients) {
+    work(service, things, new SeededRandom(Math.floor(random.next() * 2 ** 32)), operations).then(
+      () => {
+        state.active -= 1
+      },
+      (error: unknown) => {
+        failures.push(error)
+        state.active -= 1
+      },
+    )
+  }
+  while (state.active > 0 && service.machine.isUp) await world.sleep(5)
+  if (failures.length > 0) throw failures[0]
+}
+
+async function work(service: TestService, things: readonly Thing[], random: Random, count: number): Promise<void> {
+  for (let at = 0; at < count; at += 1) {
+    const thing = things[Math.floor(random.next() * things.length)]
+    if (thing !== undefined) await operate(service, thing, random.next())
+  }
+}
+
+async function operate(service: TestService, thing: Thing, dice: number): Promise<void> {
+  const { id, bytes } = thing
+  if (dice < 0.25) await put(thing, async () => await service.send('PUT', `/o/${id}?stream`, { body: bytes }))
+  else if (dice < 0.35) await put(thing, async () => await service.send('PUT', `/o/${id}`, { body: bytes }))
+  else if (dice < 0.5) await put(thing, async () => await upload(service, thing))
+  else if (dice < 0.65) await audit(service, thing)
+  else if (dice < 0.75) await hold(service, thing)
+  else if (dice < 0.85) await release(service, thing)
+  else await remove(service, thing)
+}
+
+/** `unsure` while it is under way: the power may go before the answer. */
+async function put(thing: Thing, send: () => Promise<Answer>): Promise<void> {
+  const before = thing.known
+  thing.known = before === 'there' ? 'there' : 'unsure'
+  const { status, code } = await send()
+  if (status === 200 || status === 201) thing.known = 'there'
+  else assert.match(`${status} ${code}`, REFUSED)
+}
+
+const REFUSED = /^(429 busy|503 \w+|504 timeout|507 no_space|409 missing_chunks)$/
+
+async function upload(service: TestService, { id, bytes }: Thing): Promise<Answer> {
+  if (bytes.length <= CHUNK) return await service.send('PUT', `/o/${id}`, { body: bytes })
+  const { chunks, encoded } = clientObjectOf(bytes)
+  const name = id.slice(3, 20)
+  const sent = await service.send('POST', `/c?upload=${name}`, { body: frames(chunks.map((chunk) => chunk.bytes)) })
+  if (sent.status !== 200) return sent
+  return await service.send('PUT', `/m/${id}?upload=${name}`, { body: encoded })
+}
+
+async function hold(service: TestService, thing: Thing): Promise<void> {
+  const before = thing.held
+  thing.held = before === 'yes' ? 'yes' : 'unsure'
+  const { status } = await service.send('PUT', `/refs/sim/${thing.id}`)
+  if (status === 204) thing.held = 'yes'
+  if (status === 204) assert.ok(thing.known === 'there' || thing.known === 'unsure', `held what is ${thing.known}`)
+  if (status === 404) assert.notEqual(thing.known, 'there')
+  if (status === 404 && before === 'no') thing.held = 'no'
+}
+
+async function release(service: TestService, thing: Thing): Promise<void> {
+  if (thing.held !== 'no') thing.held = 'unsure'
+  const { status } = await service.send('DELETE', `/refs/sim/${thing.id}`)
+  if (status === 204) thing.held = 'no'
+}
+
+async function remove(service: TestService, thing: Thing): Promise<void> {
+  const { known, held } = thing
+  if (held !== 'yes' && known !== 'gone') thing.known = 'unsure'
+  const { status, code } = await service.send('DELETE', `/o/${thing.id}`)
+  if (status === 204) {
+    assert.notEqual(held, 'yes', 'what is held is not deleted')
+    thing.known = 'gone'
+    thing.held = 'no'
+  } else if (status === 409) {
+    assert.notEqual(held, 'no', 'what nobody holds is not refused')
+    thing.known = known
+  } else if (status === 404) {
+    assert.notEqual(known, 'there', 'what is there is found')
+    thing.known = known === 'never' ? 'never' : 'gone'
+  } else assert.match(`${status} ${code}`, REFUSED)
+}
+
+/** Reads the object and compares with what its client was told. */
+async function audit(service: TestService, { id, bytes, known }: Thing): Promise<void> {
+  const { status, code, body, broken } = await service.send('GET', `/o/${id}`, { token: null })
+  // A drive that fails now may be read later; it never answers with other bytes, nor says that there is nothing.
+  if (status === 503 || status === 504 || status === 429 || broken !== undefined) return
+  const story = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''}`
+  if (status === 200) {
+    assert.ok(body.equals(bytes), story)
+    assert.ok(known === 'there' || known === 'unsure', story)
+  } else {
+    assert.equal(status, 404, story)
+    assert.notEqual(known, 'there', story)
+  }
+}

@@ -1,0 +1,171 @@
+/** The chunk protocol as clients use it: nothing is sent twice, nothing needed is swept, nothing deleted comes back. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Address, addressOf } from '@cairn/wire'
+import { isProblem, noise, TestService } from './harness.ts'
+import { CHUNK, type ClientObject, clientObject, clientObjectOf, frames } from './objects.ts'
+
+const HOUR_MS = 3_600_000
+const json = (value: unknown) => ({ body: JSON.stringify(value), headers: { 'content-type': 'application/json' } })
+
+async function missing(service: TestService, { chunks }: ClientObject, upload: string): Promise<Address[]> {
+  const ids = chunks.map(({ id }) => id)
+  const answer = await service.ask('POST', `/c/missing?upload=${upload}`, json({ ids }))
+  return answer.json()['missing'] as Address[]
+}
+
+async function send(service: TestService, { chunks }: ClientObject, ids: readonly Address[], upload: string) {
+  const wanted = chunks.filter(({ id }) => ids.includes(id)).map(({ bytes }) => bytes)
+  return await service.ask('POST', `/c?upload=${upload}`, { body: frames(wanted) })
+}
+
+test('an upload that was interrupted goes on with what is missing, and with nothing else', async () => {
+  const service = await TestService.start()
+  const object = clientObject(10 * CHUNK)
+  const sent = object.chunks.slice(0, 6).map(({ bytes }) => bytes)
+  // The seventh frame ends in the middle: the client lost its connection.
+  const broken = frames([...sent, object.chunks[6]!.bytes]).subarray(0, -1)
+  isProblem(await service.ask('POST', '/c?upload=u', { body: broken }), 400, 'bad_frame')
+  await service.ask('POST', '/o', { body: 'syncs what came before' })
+  const left = await missing(service, object, 'u')
+  assert.deepEqual(
+    left,
+    object.chunks.slice(6).map(({ id }) => id),
+  )
+  assert.deepEqual((await send(service, object, left, 'u')).json(), { chunks: 4, new: 4 })
+  assert.equal((await service.ask('PUT', `/m/${object.id}?upload=u`, { body: object.encoded })).status, 201)
+  assert.ok((await service.ask('GET', `/o/${object.id}`)).body.equals(object.bytes))
+  await service.stop()
+})
+
+test('bytes that are here under another object are not stored again', async () => {
+  const service = await TestService.start()
+  const shared = noise(4 * CHUNK)
+  const [first, second] = [1, 2].map((seed) => Buffer.concat([shared, noise(CHUNK, 100 + seed)]))
+  await service.ask('POST', '/o?stream', { body: first! })
+  assert.equal(service.metric('chunks_written_total', { tier: 'disk' }), 5)
+  await service.ask('POST', '/o?stream', { body: second! })
+  assert.equal(service.metric('chunks_written_total', { tier: 'disk' }), 6, 'only the chunk that differs')
+  assert.deepEqual(await missing(service, clientObjectOf(Buffer.concat([shared, noise(CHUNK, 3)])), 'u'), [
+    addressOf(noise(CHUNK, 3)),
+  ])
+  await service.stop()
+})
+
+test('the same object put by many at once is one object, and each is told after it is durable', async () => {
+  const service = await TestService.start()
+  const bytes = noise(200_000)
+  const answers = await service.world.run(
+    Promise.all(Array.from({ length: 20 }, async () => await service.send('POST', '/o', { body: bytes }))),
+  )
+  assert.ok(answers.some(({ status }) => status === 201))
+  assert.ok(answers.every(({ status }) => status === 201 || status === 200))
+  assert.equal(service.metric('chunks_written_total', { tier: 'disk' }), 4)
+  service.machine.crash()
+  const again = await TestService.start({}, service.world, service.machine)
+  assert.ok((await again.ask('GET', `/o/${addressOf(bytes)}`)).body.equals(bytes))
+  await again.stop()
+})
+
+test('chunks are kept while an upload is alive, and swept an hour after it was last heard of', async () => {
+  const service = await TestService.start()
+  const object = clientObject(2 * CHUNK)
+  await send(
+    service,
+    object,
+    object.chunks.map(({ id }) => id),
+    'slow',
+  )
+  await service.sleep(0.9 * HOUR_MS)
+  assert.deepEqual(await missing(service, object, 'slow'), [], 'asking keeps them')
+  await service.sleep(0.9 * HOUR_MS)
+  assert.equal((await service.ask('GET', `/c/${object.chunks[0]!.id}`)).status, 200)
+  await service.sleep(0.2 * HOUR_MS)
+  assert.deepEqual(
+    await missing(service, object, 'slow'),
+    object.chunks.map(({ id }) => id),
+  )
+  isProblem(await service.ask('PUT', `/m/${object.id}`, { body: object.encoded }), 409, 'missing_chunks')
+  await service.stop()
+})
+
+test('nothing is swept for a lease time after a start: uploads of the last life may come back', async () => {
+  const service = await TestService.start()
+  const object = clientObject(2 * CHUNK)
+  await send(
+    service,
+    object,
+    object.chunks.map(({ id }) => id),
+    'u',
+  )
+  await service.sleep(1000)
+  service.machine.crash()
+  const again = await TestService.start({}, service.world, service.machine)
+  await again.sleep(0.9 * HOUR_MS)
+  assert.deepEqual(await missing(again, object, 'u'), [])
+  assert.equal((await again.ask('PUT', `/m/${object.id}?upload=u`, { body: object.encoded })).status, 201)
+  await again.stop()
+})
+
+test('a deleted object frees its own chunks and leaves those others need', async () => {
+  const service = await TestService.start()
+  const shared = noise(2 * CHUNK)
+  const [keep, drop] = [1, 2].map((seed) => clientObjectOf(Buffer.concat([shared, noise(CHUNK, seed + 50)])))
+  for (const { bytes } of [keep!, drop!]) await service.ask('POST', '/o?stream', { body: bytes })
+  assert.equal((await service.ask('DELETE', `/o/${drop!.id}`)).status, 204)
+  isProblem(await service.ask('GET', `/o/${drop!.id}`), 404, 'not_found')
+  isProblem(await service.ask('GET', `/m/${drop!.id}`), 404, 'not_found')
+  await service.sleep(HOUR_MS + 200_000)
+  isProblem(await service.ask('GET', `/c/${drop!.chunks[2]!.id}`), 404, 'not_found')
+  assert.ok((await service.ask('GET', `/o/${keep!.id}`)).body.equals(keep!.bytes))
+  assert.equal((await service.ask('POST', '/o?stream', { body: drop!.bytes })).status, 201, 'and can be put again')
+  assert.ok((await service.ask('GET', `/o/${drop!.id}`)).body.equals(drop!.bytes))
+  await service.stop()
+})
+
+test('a deleted object does not come back with the power', async () => {
+  const service = await TestService.start()
+  const { address } = (await service.ask('POST', '/o', { body: 'gone' })).json() as { address: string }
+  await service.ask('DELETE', `/o/${address}`)
+  service.machine.crash()
+  const again = await TestService.start({}, service.world, service.machine)
+  isProblem(await again.ask('GET', `/o/${address}`), 404, 'not_found')
+  await again.stop()
+})
+
+test('a reference outlives a restart', async () => {
+  const service = await TestService.start()
+  const { address } = (await service.ask('POST', '/o', { body: 'a letter' })).json() as { address: string }
+  await service.ask('PUT', `/refs/mailbox/${address}`)
+  service.machine.crash()
+  const again = await TestService.start({}, service.world, service.machine)
+  isProblem(await again.ask('DELETE', `/o/${address}`), 409, 'referenced')
+  await again.stop()
+})
+
+test('every object that comes in is announced, whichever way it came', async () => {
+  const service = await TestService.start()
+  using heard = service.parts.events.subscribe()
+  const object = clientObject(2 * CHUNK)
+  await service.ask('POST', '/o', { body: 'small' })
+  await send(
+    service,
+    object,
+    object.chunks.map(({ id }) => id),
+    'u',
+  )
+  await service.ask('PUT', `/m/${object.id}`, { body: object.encoded })
+  await service.ask('PUT', `/m/${object.id}`, { body: object.encoded })
+  const events = [heard.tryReceive(), heard.tryReceive(), heard.tryReceive(), heard.tryReceive()]
+  const ingest = (address: string, isNew: boolean, bytes: number) => ({
+    tag: 'value',
+    value: { topic: 'storage.ingest', body: { address, new: isNew, bytes } },
+  })
+  assert.deepEqual(events, [
+    ingest(addressOf(Buffer.from('small')), true, 5),
+    ingest(object.id, true, 2 * CHUNK),
+    ingest(object.id, false, 2 * CHUNK),
+    undefined,
+  ])
+  await service.stop()
+})

@@ -1,0 +1,18 @@
+/**
+ * A process to be killed: puts a load on a storage on the real disk and says on its standard output, synchronously,
+ * what it begins and what it was promised. Usage: `node kill-writer.ts DIRECTORY SEED`.
+ */
+
+import { writeSync } from 'node:fs'
+import { SeededRandom } from '@cairn/kernel'
+import { Storage } from '@cairn/store'
+import { Ledger } from './ledger.ts'
+import { realMachine } from './real-machine.ts'
+import { LOAD_OPTIONS, runLoad } from './storage-load.ts'
+
+const [directory = '', seed = '1'] = process.argv.slice(2)
+const ledger = new Ledger((label) => void writeSync(1, `${label}\n`))
+const storage = await Storage.open(realMachine(), { ...LOAD_OPTIONS, path: directory })
+writeSync(1, 'open\n')
+// Far more than it will live to do.
+await runLoad({ storage, ledger, random: new SeededRandom(Number(seed)), clients: 8, requestsEach: 1_000_000 })
