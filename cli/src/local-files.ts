@@ -1,5 +1,4 @@
 /** Files and directories of this machine, as the SDK wants them. */
-import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CairnError } from '@cairn/kernel'
@@ -79,23 +78,31 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** Writes beside the path and moves into place once everything is there: a file under its name is whole. */
+/**
+ * Writes beside the path and moves into place once everything is there: a file under its name is whole. A device or a
+ * pipe that is there is written to.
+ */
 export async function writeFileWhole(path: string, pieces: Pieces): Promise<void> {
-  const part = partPath(path)
+  const isPlain = !(await isThere(path)) || isReplaceable(await statOf(path))
+  const part = isPlain ? partPath(path) : path
   try {
-    {
-      await using file = await open(part, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC)
-      for await (const piece of pieces) await writeAll(file, piece)
-    }
-    await rename(part, path)
+    await writeAll(part, pieces)
+    if (isPlain) await rename(part, path)
   } catch (error) {
-    await rm(part, { force: true })
+    if (isPlain) await rm(part, { force: true })
     throw unwritable(path, error)
   }
 }
 
-async function writeAll(file: Awaited<ReturnType<typeof open>>, piece: Uint8Array): Promise<void> {
-  for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten
+function isReplaceable(found: Awaited<ReturnType<typeof statOf>>): boolean {
+  return found.isFile() || found.isSymbolicLink() || found.isDirectory()
+}
+
+async function writeAll(path: string, pieces: Pieces): Promise<void> {
+  await using file = await open(path, 'w')
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten
+  }
 }
 
 /** Lets `fill` write into a new directory that gets its name once everything is there, or into the one that is there. */

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { after, before, test } from 'node:test'
+import { addressOf } from '@cairn/wire'
 import { main } from '../src/main.ts'
 import { COMMANDS } from '../src/table.ts'
 import { Capture } from './capture.ts'
@@ -13,13 +14,12 @@ const TOKEN = /^[\w-]+\n$/
 const MINT_BODY = JSON.stringify({ aud: 'storage', scopes: ['storage:write'] })
 const TID = '000102030405060708090a0b0c0d0e0f'
 
-/** How each command is run here, and all that its standard output may hold. `stop` and `start` have tests below. */
+/** How each command is run here, and all that its standard output may hold. `stop` and `start` have tests below, `rm` in storing.test.ts. */
 const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly data: RegExp }>> = {
   status: { args: [], data: /^cairn \S+ · pid \d+ · up .*\n\n(?: {2}.*\n)+$/ },
-  put: { args: [LAUNCHER], data: /^b3:[0-9a-f]{64}\n$/ },
-  get: { args: [EMPTY, '-o', '/dev/null', '--force'], data: /^$/ },
+  put: { args: ['/dev/null'], data: /^b3:[0-9a-f]{64}\n$/ },
+  get: { args: [addressOf(new Uint8Array(0)), '-o', '/dev/null', '--force'], data: /^$/ },
   ls: { args: [], data: /^(?:b3:[0-9a-f]{64} {2}\d+ {2}\S+\n)+$/ },
-  rm: { args: [EMPTY], data: /^$/ },
   scrub: { args: [], data: /^round .*\nread .*\ndamaged .*\nbefore .*\n$/ },
   'config init': { args: ['fresh.toml'], data: /^fresh\.toml\n$/ },
   'config validate': { args: ['fresh.toml'], data: /^$/ },
@@ -76,7 +76,7 @@ async function asJson(command: string, args: readonly string[], data: string): P
 }
 
 test('every command of the table is run here', () => {
-  assert.deepEqual([...Object.keys(RUNS), 'start', 'stop'].sort(), COMMANDS.map(({ name }) => name).sort())
+  assert.deepEqual([...Object.keys(RUNS), 'rm', 'start', 'stop'].sort(), COMMANDS.map(({ name }) => name).sort())
 })
 
 test('standard output carries data only, and -q silences everything else', async () => {

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { addressOf, encodeTree } from '@cairn/wire'
 import { main } from '../src/main.ts'
@@ -44,7 +43,7 @@ test('a file goes in and comes out; standard output of put is the address', asyn
   await writeFile(path('in.bin'), bytes)
   const stored = await place.run(['put', 'in.bin'])
   assert.equal(stored.data, `${addressOf(bytes)}\n`)
-  assert.match(stored.words, /^✔ stored 1 file, 5\.0 MB in .*\(\S+ MB new, \S+ .?B already here\)\n$/)
+  assert.match(stored.words, /^✔ stored 1 file, 5\.0 MB in .*\(\S+ k?M?B new, \S+ k?M?B already here\)\n$/)
   const again = await place.run(['put', '-q', 'in.bin'])
   assert.deepEqual(again, { code: 0, data: stored.data, words: '' })
 
@@ -171,7 +170,9 @@ test('objects are listed page by page and removed; what is not there is exit cod
   const rest = await cairn(['ls', '--after', result.cursor])
   assert.deepEqual(rest.data.trim().split('\n'), rows.slice(2))
 
-  assert.equal((await cairn(['rm', address])).code, 0)
+  const removed = await cairn(['rm', address, '--json'])
+  assert.deepEqual((JSON.parse(removed.data) as { result: unknown }).result, { address, removed: true })
+  assert.equal(removed.code, 0)
   assert.equal((await cairn(['rm', address])).code, 3)
   assert.equal((await cairn(['get', address])).code, 3)
   assert.equal((await cairn(['get', 'b3:12'])).code, 2)
@@ -239,8 +240,10 @@ test('no node is exit code 5; one that does not answer in time is 6', async () =
   silent.closeAllConnections()
 })
 
-test('interrupted, it says so with exit code 130 and leaves no file; repeated, it goes on', async () => {
+test('interrupted, it says so with exit code 130 and ends at once', async () => {
   const child = place.launch(['put', '-', '--progress=json'], { input: 'pipe' })
+  // It will not be read to its end.
+  child.stdin!.on('error', () => undefined)
   child.stdin!.write(patterned(20_000_000))
   for await (const chunk of child.stderr!) if (String(chunk).includes('progress')) break
   child.kill('SIGINT')

@@ -6,8 +6,8 @@
 import type { Runtime } from '@cairn/kernel'
 import type { Crypto } from './crypto.ts'
 import type { Disk } from './disk/disk.ts'
-import type { KvOpener } from './kv/kv.ts'
 import type { Lookup, Transport } from './egress/transport.ts'
+import type { KvOpener } from './kv/kv.ts'
 import type { HostProcess } from './process/process.ts'
 import type { Workers } from './workers/workers.ts'
 

@@ -19,8 +19,8 @@ export type Decision =
   | { readonly tag: 'fatal' }
 
 /** More failures than this within the window and restarting is only flapping. */
-export const RESTARTS_MAX = 5
-export const RESTART_WINDOW_MS = 60_000
+const RESTARTS_MAX = 5
+const RESTART_WINDOW_MS = 60_000
 
 export interface RestartHistory {
   /** When the task failed, within the window, oldest first. */

@@ -82,10 +82,10 @@ describe('the data directory', () => {
 
   test("leaves somebody's own directory alone", async () => {
     await onDisk(async (machine, root) => {
-      await mkdir(`${root}/home`)
-      await writeFile(`${root}/home/thesis.txt`, 'years of work')
-      await refuses(machine, `${root}/home`, 'data_foreign', /holds thesis\.txt.*--data/)
-      assert.deepEqual(await readdir(`${root}/home`), ['thesis.txt'])
+      await mkdir(`${root}/mine`)
+      await writeFile(`${root}/mine/thesis.txt`, 'years of work')
+      await refuses(machine, `${root}/mine`, 'data_foreign', /holds thesis\.txt.*--data/)
+      assert.deepEqual(await readdir(`${root}/mine`), ['thesis.txt'])
     })
   })
 

@@ -62,7 +62,7 @@ function effectivePort(url: URL): string {
 }
 
 /** The address a URL's host spells, if it is one; the URL parser has read every spelling it knows already. */
-export function addressLiteral(url: URL): string | undefined {
+function addressLiteral(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   return classifyAddress(host) === 'invalid' ? undefined : host
 }
