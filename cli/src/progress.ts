@@ -62,7 +62,7 @@ function eventOf({ bytes, totalBytes, newBytes, files }: Transferred): Readonly<
   return { event: 'progress', bytes, total_bytes: totalBytes, new_bytes: newBytes, files }
 }
 
-export function barLine({ bytes, totalBytes, files }: Transferred, elapsedMs: number): string {
+function barLine({ bytes, totalBytes, files }: Transferred, elapsedMs: number): string {
   const perSecond = elapsedMs === 0 ? 0 : (bytes / elapsedMs) * 1000
   const tail = [`${spellBytes(perSecond)}/s`]
   if (totalBytes !== undefined && perSecond > 0)

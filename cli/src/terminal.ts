@@ -27,12 +27,18 @@ const MARKS = { good: ['green', '✔'], bad: ['red', '✖'], open: ['yellow', '�
 export function systemTerminal(): Terminal {
   // A reader that has seen enough (`| head -1`) closes the pipe; that is no error of ours.
   process.stdout.on('error', () => undefined)
+  process.stderr.on('error', () => undefined)
   return {
     write: (data) => {
       process.stdout.write(data)
     },
     writeBytes: async (bytes) => {
-      if (!process.stdout.write(bytes) && !process.stdout.destroyed) await once(process.stdout, 'drain')
+      try {
+        if (!process.stdout.write(bytes)) await once(process.stdout, 'drain')
+      } catch (cause) {
+        throw await outputClosed(cause)
+      }
+      if (process.stdout.destroyed) throw await outputClosed()
     },
     say: (message) => {
       process.stderr.write(message)
@@ -43,6 +49,13 @@ export function systemTerminal(): Terminal {
     readInput: async () => await text(process.stdin),
     readBytes: () => process.stdin,
   }
+}
+
+/** Nobody reads the bytes any more, so nobody needs to fetch them. */
+async function outputClosed(cause?: unknown): Promise<Error> {
+  // Loaded here, since the help needs no class of error.
+  const { CairnError } = await import('@cairn/kernel')
+  return new CairnError('Canceled', 'Standard output was closed before the end.', { cause })
 }
 
 /** A mark, in colour where the stream is a terminal and nobody asked for none. */

@@ -27,6 +27,7 @@ interface Surroundings {
   readonly environment?: Readonly<Record<string, string>>
   /** A standard input to write to, instead of none. */
   readonly input?: 'pipe'
+  readonly waitMs?: number
 }
 
 function launch(args: readonly string[], surroundings: Surroundings): ChildProcess {
@@ -36,12 +37,13 @@ function launch(args: readonly string[], surroundings: Surroundings): ChildProce
     launcher = LAUNCHER,
     environment = {},
     input = 'ignore',
+    waitMs = WAIT_MS,
   } = surroundings
   return spawn(program, [launcher, ...args], {
     cwd: directory,
     env: { PATH: process.env['PATH'], ...environment },
     stdio: [input, 'pipe', 'pipe'],
-    timeout: WAIT_MS,
+    timeout: waitMs,
     killSignal: 'SIGKILL',
   })
 }

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { CHUNK, collect, noise } from './bytes.ts'
 import { StorageService } from './storage-service.ts'
 
-const RUNS = process.env['CAIRN_LONG'] === '1' ? 500 : 15
+const RUNS = process.env['CAIRN_LONG'] === '1' ? 500 : 10
 
 let service: StorageService
 before(async () => {

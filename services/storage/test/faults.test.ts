@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { addressOf } from '@cairn/wire'
 import type { Fault, FaultyOperation } from '../../../verify/virtual/faults.ts'
 import { type Answer, isProblem, noise, TestService } from './harness.ts'
-import { CHUNK } from './objects.ts'
+import { CHUNK, frames } from './objects.ts'
 
 const OLD = noise(3 * CHUNK, 1)
 const NEW = noise(2 * CHUNK + 5, 2)
@@ -131,6 +131,46 @@ test('after a failed write the service is unready for writes, still reads, and i
   faults.clear()
   if (ready.status === 503) assert.deepEqual(ready.json()['missing'], ['store_writable'])
   await isSound(service, [OLD])
+  await service.stop()
+})
+
+test('a stream whose chunks were lost to a failed sync is 503, not a conflict, and can be sent again', async () => {
+  const service = await begin()
+  const more = Promise.withResolvers<void>()
+  // Every chunk is written; only the end of the body is still to come.
+  const whole = NEW.subarray(0, 2 * CHUNK)
+  const body = (async function* () {
+    yield whole
+    await more.promise
+  })()
+  const streaming = service.send('PUT', `/o/${addressOf(whole)}?stream`, { body })
+  await service.sleep(100)
+  service.machine.faults.plan({ operation: 'sync', fault: 'io-error' })
+  isProblem(await service.ask('POST', '/o', { body: 'somebody else syncs' }), 503, 'write_failed')
+  await service.sleep(10_000)
+  more.resolve()
+  isProblem(await service.world.run(streaming), 503, 'write_failed')
+  isProblem(await service.ask('GET', `/o/${addressOf(whole)}`), 404, 'not_found')
+  assert.equal((await service.ask('PUT', `/o/${addressOf(whole)}?stream`, { body: whole })).status, 201)
+  await isSound(service, [OLD, whole])
+  await service.stop()
+})
+
+test('chunks lost to a failed sync in the middle of a POST /c are not promised', async () => {
+  const service = await begin()
+  const more = Promise.withResolvers<void>()
+  const body = (async function* () {
+    yield frames([NEW.subarray(0, CHUNK)])
+    await more.promise
+    yield frames([NEW.subarray(CHUNK, 2 * CHUNK)])
+  })()
+  const sending = service.send('POST', '/c', { body })
+  await service.sleep(100)
+  service.machine.faults.plan({ operation: 'sync', fault: 'io-error' })
+  isProblem(await service.ask('POST', '/o', { body: 'somebody else syncs' }), 503, 'write_failed')
+  await service.sleep(10_000)
+  more.resolve()
+  isProblem(await service.world.run(sending), 503, 'write_failed')
   await service.stop()
 })
 

@@ -30,7 +30,7 @@ export function tokenFor(scopes: readonly Scope[], caveats: readonly Caveat[] = 
   return mintToken(RING, { tid: TID, aud: 'storage', scopes, caveats })
 }
 
-export const METRICS = { ...KERNEL_METRICS, ...INGRESS_METRICS, ...STORAGE_METRICS }
+const METRICS = { ...KERNEL_METRICS, ...INGRESS_METRICS, ...STORAGE_METRICS }
 /** Most tests want room for a few objects, not for two segments. */
 const RESERVE = '1MiB'
 

@@ -42,8 +42,8 @@ for (const disk of ['virtual', 'memory'] as const) {
       const address = addressOf(bytes)
       isProblem(await ask('PUT', `/o/${address}`, { body: noise(3000, 3) }), 409, 'conflict')
       isProblem(await ask('GET', `/o/${address}`), 404, 'not_found')
-      isProblem(await ask('GET', `/c/${addressOf(noise(3000, 3))}`), 404, 'not_found')
       assert.equal((await ask('PUT', `/o/${address}`, { body: bytes })).status, 201)
+      isProblem(await ask('GET', `/c/${addressOf(noise(3000, 3))}`), 404, 'not_found')
       assert.equal((await ask('PUT', `/o/${address}`, { body: bytes })).status, 200)
       isProblem(await ask('PUT', '/o/b3:00', { body: bytes }), 400, 'bad_request')
       isProblem(await ask('PUT', `/o/${address.toUpperCase()}`, { body: bytes }), 400, 'bad_request')
@@ -308,6 +308,38 @@ test('closed reads ask for a capability on /o, /c and /m, and are not kept by sh
   }
   isProblem(await service.ask('POST', '/c/missing', { ...json({ ids: [] }), token: null }), 401, 'token_missing')
   isProblem(await service.ask('POST', '/o', { body: 'x', token: reader }), 403, 'caveat_method')
+  await service.stop()
+})
+
+test('a small object in memory goes out in one write, without queue or disk', async () => {
+  const service = await TestService.start()
+  const bytes = noise(5000)
+  await service.ask('POST', '/o', { body: bytes })
+  for (const range of [undefined, 'bytes=10-19']) {
+    await service.ask('GET', `/o/${addressOf(bytes)}`)
+    const calls = service.machine.calls
+    const asked = service.begin('GET', `/o/${addressOf(bytes)}`, range === undefined ? {} : { headers: { range } })
+    await service.world.clock.settle()
+    const { body, held } = await asked
+    assert.ok(body instanceof Uint8Array && held !== undefined)
+    assert.deepEqual(Buffer.from(body), range === undefined ? bytes : bytes.subarray(10, 20))
+    held[Symbol.dispose]()
+    assert.equal(service.machine.calls, calls, 'the machine was not asked')
+  }
+  assert.equal(service.metric('chunks_read_total', { tier: 'memory' }), 3)
+  await service.stop()
+})
+
+test('a stream that says it is too large is refused before it is read', async () => {
+  const service = await TestService.start({ config: { limits: { max_object_bytes: '100KiB' } } })
+  const pulled = { count: 0 }
+  const body = (async function* () {
+    pulled.count += 1
+    yield await Promise.resolve(noise(1024))
+  })()
+  const answer = await service.ask('POST', '/o?stream', { body, headers: { 'content-length': '204800' } })
+  isProblem(answer, 413, 'payload_too_large')
+  assert.equal(pulled.count, 0)
   await service.stop()
 })
 

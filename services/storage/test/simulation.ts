@@ -24,6 +24,8 @@ interface Thing {
   readonly bytes: Buffer
   known: Known
   held: 'no' | 'yes' | 'unsure'
+  /** A request ran out of its budget and may still be at work: nothing is certain until the next life. */
+  isMurky: boolean
 }
 
 /** Objects share chunks, so that deleting one must not hurt another. */
@@ -32,7 +34,7 @@ function thingsOf(client: number): Thing[] {
   return Array.from({ length: OBJECTS_EACH }, (_, at) => {
     const own = noise(500 + 30_000 * at, client * 10 + at + 1)
     const bytes = at === 0 ? own : Buffer.concat([shared, own])
-    return { id: addressOf(bytes), bytes, known: 'never', held: 'no' }
+    return { id: addressOf(bytes), bytes, known: 'never', held: 'no', isMurky: false }
   })
 }
 
@@ -50,7 +52,11 @@ export async function simulateStorage(seed: number, options: SimulationOptions):
     for (let life = 1; life <= LIVES; life += 1) {
       machine.faults.clear()
       const service = await TestService.open({ config: { durability: { sweep_interval: '1s' } } }, world, machine)
-      for (const things of clients) for (const thing of things) await audit(service, thing)
+      for (const thing of clients.flat()) {
+        if (thing.isMurky) beUnsure(thing)
+        thing.isMurky = false
+        await audit(service, thing)
+      }
       const isLast = life === LIVES
       if (!isLast) machine.crashAfter(20 + Math.floor(random.next() * 400))
       machine.faults.rates = { 'io-error': options.faultRate, 'short-write': options.faultRate }
@@ -97,14 +103,28 @@ async function load(
 async function work(service: TestService, things: readonly Thing[], random: Random, count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) {
     const thing = things[Math.floor(random.next() * things.length)]
-    if (thing !== undefined) await operate(service, thing, random.next())
+    if (thing === undefined) continue
+    await operate(service, thing, random.next())
+    if (thing.isMurky) beUnsure(thing)
   }
+}
+
+function beUnsure(thing: Thing): void {
+  thing.known = 'unsure'
+  thing.held = 'unsure'
+}
+
+/** Sends a change; one that is answered 504 may happen later. */
+async function change(service: TestService, thing: Thing, method: string, target: string, body?: Buffer | Uint8Array) {
+  const answer = await service.send(method, target, body === undefined ? {} : { body })
+  if (answer.status === 504) thing.isMurky = true
+  return answer
 }
 
 async function operate(service: TestService, thing: Thing, dice: number): Promise<void> {
   const { id, bytes } = thing
-  if (dice < 0.25) await put(thing, async () => await service.send('PUT', `/o/${id}?stream`, { body: bytes }))
-  else if (dice < 0.35) await put(thing, async () => await service.send('PUT', `/o/${id}`, { body: bytes }))
+  if (dice < 0.25) await put(thing, async () => await change(service, thing, 'PUT', `/o/${id}?stream`, bytes))
+  else if (dice < 0.35) await put(thing, async () => await change(service, thing, 'PUT', `/o/${id}`, bytes))
   else if (dice < 0.5) await put(thing, async () => await upload(service, thing))
   else if (dice < 0.65) await audit(service, thing)
   else if (dice < 0.75) await hold(service, thing)
@@ -123,19 +143,20 @@ async function put(thing: Thing, send: () => Promise<Answer>): Promise<void> {
 
 const REFUSED = /^(429 busy|503 \w+|504 timeout|507 no_space|409 missing_chunks)$/
 
-async function upload(service: TestService, { id, bytes }: Thing): Promise<Answer> {
-  if (bytes.length <= CHUNK) return await service.send('PUT', `/o/${id}`, { body: bytes })
+async function upload(service: TestService, thing: Thing): Promise<Answer> {
+  const { id, bytes } = thing
+  if (bytes.length <= CHUNK) return await change(service, thing, 'PUT', `/o/${id}`, bytes)
   const { chunks, encoded } = clientObjectOf(bytes)
   const name = id.slice(3, 20)
   const sent = await service.send('POST', `/c?upload=${name}`, { body: frames(chunks.map((chunk) => chunk.bytes)) })
   if (sent.status !== 200) return sent
-  return await service.send('PUT', `/m/${id}?upload=${name}`, { body: encoded })
+  return await change(service, thing, 'PUT', `/m/${id}?upload=${name}`, encoded)
 }
 
 async function hold(service: TestService, thing: Thing): Promise<void> {
   const before = thing.held
   thing.held = before === 'yes' ? 'yes' : 'unsure'
-  const { status } = await service.send('PUT', `/refs/sim/${thing.id}`)
+  const { status } = await change(service, thing, 'PUT', `/refs/sim/${thing.id}`)
   if (status === 204) thing.held = 'yes'
   if (status === 204) assert.ok(thing.known === 'there' || thing.known === 'unsure', `held what is ${thing.known}`)
   if (status === 404) assert.notEqual(thing.known, 'there')
@@ -144,14 +165,14 @@ async function hold(service: TestService, thing: Thing): Promise<void> {
 
 async function release(service: TestService, thing: Thing): Promise<void> {
   if (thing.held !== 'no') thing.held = 'unsure'
-  const { status } = await service.send('DELETE', `/refs/sim/${thing.id}`)
+  const { status } = await change(service, thing, 'DELETE', `/refs/sim/${thing.id}`)
   if (status === 204) thing.held = 'no'
 }
 
 async function remove(service: TestService, thing: Thing): Promise<void> {
   const { known, held } = thing
   if (held !== 'yes' && known !== 'gone') thing.known = 'unsure'
-  const { status, code } = await service.send('DELETE', `/o/${thing.id}`)
+  const { status, code } = await change(service, thing, 'DELETE', `/o/${thing.id}`)
   if (status === 204) {
     assert.notEqual(held, 'yes', 'what is held is not deleted')
     thing.known = 'gone'

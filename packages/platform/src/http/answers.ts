@@ -71,7 +71,7 @@ export class Answers {
 
   /** The headers every answer carries; counts it. */
   complete(exchange: Exchange, { status, headers: given, body, held }: IngressResponse): IngressResponse {
-    const headers = [...given, 'X-Corr-ID', exchange.corrId]
+    const headers = given.concat('X-Corr-ID', exchange.corrId)
     const length = isStream(body) ? undefined : body === undefined ? 0 : Buffer.byteLength(body)
     const hasLength = length !== undefined && status !== 204 && status !== 304
     if (hasLength && (exchange.method !== 'HEAD' || body !== undefined)) headers.push('Content-Length', String(length))

@@ -45,6 +45,7 @@ export class NodeExchange implements IngressRequest {
   #transfer: Transfer | undefined
   #stream: AsyncIterator<Uint8Array> | undefined
   #held: Disposable | undefined
+  #isKept = false
   #isAnswering = false
   #isClosed = false
   #onGone: (() => void) | undefined
@@ -70,8 +71,14 @@ export class NodeExchange implements IngressRequest {
           if (expectsContinue && !response.headersSent) response.writeContinue()
         })
       : undefined
-    connection.active += 1
-    response.on('close', () => this.#onClose())
+  }
+
+  /** It goes on after this call: from now on the connection is busy, and its end is heard of. */
+  keep(): void {
+    if (this.#isKept) return
+    this.#isKept = true
+    this.#connection.active += 1
+    this.#response.on('close', () => this.#onClose())
   }
 
   get peer(): Peer {
@@ -104,6 +111,8 @@ export class NodeExchange implements IngressRequest {
     }
     this.#held = answer.held
     const isEarly = this.body !== undefined && !this.#message.complete && !this.#isWorthKeeping
+    const isWhole = !isStream(body) && (body?.length ?? 0) <= SLICE_BYTES
+    if (isEarly || !isWhole || answer.held !== undefined) this.keep()
     try {
       this.#response.writeHead(answer.status, this.#closingHeaders(answer.headers, isEarly))
     } catch (error) {
@@ -111,16 +120,18 @@ export class NodeExchange implements IngressRequest {
       this.#fail(error)
       return
     }
-    this.#isAnswering = true
-    this.#connection.answering += 1
+    if (this.#isKept) {
+      this.#isAnswering = true
+      this.#connection.answering += 1
+    }
     if (isStream(body)) {
       // Without a length nobody knows when the first bytes come; the client should not wait for them to see the head.
       if (!answer.headers.includes('Content-Length')) this.#response.flushHeaders()
       this.#pump(body, isEarly).catch((error: unknown) => this.#fail(error))
-    } else if (body !== undefined && body.length > SLICE_BYTES) {
-      this.#writeAll(asBytes(body), isEarly).catch((error: unknown) => this.#fail(error))
-    } else {
+    } else if (isWhole || body === undefined) {
       this.#sendWhole(body, isEarly)
+    } else {
+      this.#writeAll(asBytes(body), isEarly).catch((error: unknown) => this.#fail(error))
     }
   }
 
@@ -146,7 +157,10 @@ export class NodeExchange implements IngressRequest {
     }
     response.end(body)
     const { socket } = this.#message
-    if (socket.writableLength > 0 && response.socket === socket) this.#host.pacer.wait(this.#writing())
+    const isTheirTurn = response.socket === socket
+    if (isTheirTurn && socket.writableLength === 0) return
+    this.keep()
+    if (isTheirTurn) this.#host.pacer.wait(this.#writing())
   }
 
   async #pump(body: AsyncIterable<Uint8Array>, isEarly: boolean): Promise<void> {

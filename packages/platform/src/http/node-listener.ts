@@ -208,8 +208,12 @@ export class NodeListener extends Closeable implements Listener {
     }
     const exchange = new NodeExchange(this.#host, connection, message, response, expectsContinue)
     const answer = this.#options.ingress.answer(exchange)
-    if (!(answer instanceof Promise)) exchange.send(answer)
-    else answer.then((late) => exchange.send(late)).catch(() => response.destroy())
+    if (!(answer instanceof Promise)) {
+      exchange.send(answer)
+      return
+    }
+    exchange.keep()
+    answer.then((late) => exchange.send(late)).catch(() => response.destroy())
   }
 
   #onBrokenMessage(error: Error, socket: Duplex): void {

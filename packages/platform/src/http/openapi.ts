@@ -1,5 +1,6 @@
 /** The table of routes as an OpenAPI 3.1 document. */
 import { z } from 'zod'
+import type { ProblemStyle } from './answers.ts'
 import type { ResponseRow, Route, RouteTable } from './route.ts'
 
 export interface ApiTitle {
@@ -33,17 +34,24 @@ function takesBody({ body, limits }: Route): boolean {
 }
 
 /** Status and code of everything a route may refuse with, its own and the pipeline's. */
-export function errorsOf(route: Route): readonly { readonly status: number; readonly code: string }[] {
+export function errorsOf(
+  route: Route,
+  codes: ProblemStyle['codes'] = {},
+): readonly { readonly status: number; readonly code: string }[] {
   const own = Object.entries(route.errors ?? {}).map(([code, status]) => ({ status, code }))
-  const common = COMMON_ERRORS.filter(({ concerns }) => concerns(route)).map(({ status, code }) => ({ status, code }))
-  return [...own, ...common].sort((a, b) => a.status - b.status)
+  const common = COMMON_ERRORS.filter(({ concerns }) => concerns(route)).map(({ status, code }) => {
+    return { status, code: codes[code] ?? code }
+  })
+  const added = common.filter(({ code }) => !own.some((row) => row.code === code))
+  return [...own, ...added].sort((a, b) => a.status - b.status)
 }
 
-export function openApi(info: ApiTitle, table: RouteTable): Json {
+/** `codes` are the service's own names for the codes of the ingress, as it gives them to `runService`. */
+export function openApi(info: ApiTitle, table: RouteTable, codes: ProblemStyle['codes'] = {}): Json {
   const paths: Record<string, Record<string, Json>> = {}
   for (const route of table) {
     const path = templateOf(route.path)
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) }
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, codes) }
   }
   return {
     openapi: '3.1.0',
@@ -71,14 +79,14 @@ function templateOf(path: string): string {
   return path.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}')
 }
 
-function operationOf(route: Route): Json {
+function operationOf(route: Route, codes: ProblemStyle['codes']): Json {
   return {
     summary: route.summary,
     operationId: `${route.method.toLowerCase()} ${route.path}`,
     parameters: [...pathParameters(route), ...queryParameters(route)],
     ...(route.scope === undefined ? {} : { security: [{ capability: [route.scope] }] }),
     ...requestBodyOf(route),
-    responses: responsesOf(route),
+    responses: responsesOf(route, codes),
   }
 }
 
@@ -111,10 +119,10 @@ function requestBodyOf({ body, limits }: Route): Json {
   return { requestBody: { required: true, content } }
 }
 
-function responsesOf(route: Route): Json {
+function responsesOf(route: Route, names: ProblemStyle['codes']): Json {
   const responses: Record<string, Json> = {}
   for (const [status, row] of Object.entries(route.responses)) responses[status] = responseOf(row)
-  for (const [status, errors] of Object.entries(Object.groupBy(errorsOf(route), (error) => error.status))) {
+  for (const [status, errors] of Object.entries(Object.groupBy(errorsOf(route, names), (error) => error.status))) {
     const codes = errors?.map(({ code }) => `\`${code}\``).join(', ')
     const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
     responses[status] = { description: `Refused: ${codes}.`, content }

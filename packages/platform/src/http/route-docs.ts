@@ -1,9 +1,10 @@
 import { table } from '@cairn/kernel'
+import type { ProblemStyle } from './answers.ts'
 import { errorsOf } from './openapi.ts'
 import type { Route, RouteTable } from './route.ts'
 
-/** The table of routes as Markdown. */
-export function renderRoutes(routes: RouteTable): string {
+/** The table of routes as Markdown; `codes` as for `openApi`. */
+export function renderRoutes(routes: RouteTable, codes: ProblemStyle['codes'] = {}): string {
   const rows = routes.map((route) => [
     `\`${route.method}\``,
     `\`${route.path}\``,
@@ -11,7 +12,7 @@ export function renderRoutes(routes: RouteTable): string {
     laneOf(route),
     route.summary,
     Object.keys(route.responses).join(', '),
-    errorsOf(route)
+    errorsOf(route, codes)
       .map(({ status, code }) => `${status} \`${code}\``)
       .join(', '),
   ])

@@ -35,6 +35,7 @@ export class ServedRoute {
   }
 }
 
+const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE'] as const
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 
 /** Path parameters are bounded by the header limit; the library's own bound of 100 would cut names short. */
@@ -45,8 +46,8 @@ export class Router {
   readonly #finder = FindMyWay({ maxParamLength: PARAMETER_LENGTH_MAX })
   readonly #served = new Map<unknown, ServedRoute>()
   readonly #methods = new Set<string>()
-  /** Routes without parameters, by `GET /path`: most of what is asked for, and found without searching. */
-  readonly #fixed = new Map<string, RouteMatch>()
+  /** Routes without parameters, by method and path: found without searching. */
+  readonly #fixed = new Map<string, Map<string, RouteMatch>>(METHODS.map((method) => [method, new Map()]))
 
   constructor(table: RouteTable) {
     for (const route of table) {
@@ -58,13 +59,13 @@ export class Router {
         this.#methods.add(method)
         this.#finder.on(method, route.path, key)
         if (!/[:*(]/.test(route.path))
-          this.#fixed.set(`${method} ${route.path}`, { tag: 'found', served, params: NO_PARAMS })
+          this.#fixed.get(method)?.set(route.path, { tag: 'found', served, params: NO_PARAMS })
       }
     }
   }
 
   find(method: string, path: string): RouteMatch {
-    return this.#fixed.get(`${method} ${path}`) ?? this.#search(method, path)
+    return this.#fixed.get(method)?.get(path) ?? this.#search(method, path)
   }
 
   get routes(): Iterable<ServedRoute> {
@@ -85,5 +86,3 @@ export class Router {
     return found === null || served === undefined ? undefined : { tag: 'found', served, params: found.params }
   }
 }
-
-const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE'] as const

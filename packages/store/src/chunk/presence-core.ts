@@ -44,9 +44,12 @@ export function decideRemoval<Token>(
   return underWay.tag === 'put' ? { tag: 'write' } : { tag: 'join', token: underWay.token }
 }
 
-/** Durable, and not about to go. */
+/**
+ * Durable, and not about to go. A put under way says no as well: what is indexed may then be what a removal ahead of
+ * it in line takes away.
+ */
 export function exists<Token>(presence: Presence<Token>, id: string, isIndexed: boolean): boolean {
-  return isIndexed && presence.get(id)?.tag !== 'removal'
+  return isIndexed && !presence.has(id)
 }
 
 export function begin<Token>(presence: Presence<Token>, id: string, underWay: UnderWay<Token>): void {

@@ -6,12 +6,8 @@
  */
 import { CairnError } from '@cairn/kernel'
 import type { Storage, Submission } from '@cairn/store'
-import { type Address, addressFromDigest, type BuiltObject, ManifestBuilder } from '@cairn/wire'
+import { type Address, type BuiltObject, ManifestBuilder } from '@cairn/wire'
 import { lostWrites, otherBytes } from '../errors.ts'
-
-const DIGEST_BYTES = 32
-/** Chunks looked up in one step; more would hold up everybody else. */
-const LOOK_UP_MAX = 1024
 
 export interface PutRequest {
   /** Of `chunkSize` bytes each, but for the last; none is changed after it was handed over. */
@@ -42,22 +38,24 @@ export class ObjectWriter {
   async put(request: PutRequest): Promise<PutResult> {
     const builder = new ManifestBuilder(request.chunkSize)
     let newChunks = 0
-    let previous: Submission | undefined
+    let last: Submission | undefined
     for await (const chunk of request.chunks) {
       const id = builder.add(chunk)
       const submitted = this.#storage.chunks.submit(id, chunk, request.upload, { lazy: true })
-      await previous?.written()
-      previous = submitted === 'present' ? undefined : submitted.write
-      if (submitted !== 'present' && submitted.isNew) newChunks += 1
+      if (submitted === 'present') continue
+      await last?.written()
+      last = submitted.write
+      if (submitted.isNew) newChunks += 1
     }
-    await previous?.written()
+    // The last chunk is not waited for: it goes to the drive together with the record of the object.
     const built = builder.finish()
     if (request.expected !== undefined && request.expected !== built.id) throw otherBytes(request.expected, built.id)
     // The object of no bytes has one chunk of no bytes, so that reading needs no special case.
     if (built.size === 0) await this.#storage.chunks.put(built.id, new Uint8Array(0), { upload: request.upload })
     const isNew = (await this.#commit(built, request)) === 'new'
-    // An object that was here and had lost chunks has them again: they must be durable before that is said.
-    if (!isNew && newChunks > 0) await this.#settle(built, previous, request.upload)
+    // An object that was here and had lost chunks has them again: they must be durable before that is said. A drive
+    // that fails takes everything with it that is not durable, so the last one speaks for all.
+    if (!isNew) await last?.durable()
     return { address: built.id, size: built.size, isNew, newChunks }
   }
 
@@ -71,19 +69,4 @@ export class ObjectWriter {
       throw error
     }
   }
-
-  async #settle(built: BuiltObject, last: Submission | undefined, upload: string): Promise<void> {
-    await last?.durable()
-    const ids = built.kind === 'chunked' ? addressesOf(built.manifest.chunkIds) : [built.id]
-    for (let at = 0; at < ids.length; at += LOOK_UP_MAX) {
-      const missing = await this.#storage.chunks.missing(ids.slice(at, at + LOOK_UP_MAX), upload)
-      if (missing.length > 0) throw lostWrites()
-    }
-  }
-}
-
-function addressesOf(packed: Uint8Array): Address[] {
-  return Array.from({ length: packed.length / DIGEST_BYTES }, (_, at) =>
-    addressFromDigest(packed.slice(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES)),
-  )
 }

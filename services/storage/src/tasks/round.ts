@@ -17,7 +17,7 @@ export function everyRound(
 ): TaskBody {
   return async ({ draining }) => {
     for (;;) {
-      await pause(platform, intervalMs, draining)
+      await sleep(platform.clock, jittered(platform, intervalMs), { signal: draining })
       try {
         await round(draining)
       } catch (error) {
@@ -28,11 +28,7 @@ export function everyRound(
   }
 }
 
-/** Jittered: services that were started together do not work together for ever. */
-export async function pause(platform: Platform, intervalMs: number, signal: AbortSignal): Promise<void> {
-  await sleep(platform.clock, jittered(platform, intervalMs), { signal })
-}
-
+/** Services that were started together do not work together for ever. */
 export function jittered({ random }: Platform, intervalMs: number): number {
   return intervalMs * (0.75 + random.next() / 2)
 }

@@ -1,0 +1,125 @@
+/**
+ * A compactor takes a segment away while others read from it and delete what it holds.
+ *
+ *     1 │ x† │ y │ z │     2 │ tombstone of x │ a │ b† │ c† │ d† │     3 │ tombstones of b, c, d │     4 │ active │
+ *                              └──── the victim: below half live ────┘
+ *     compactor:  sort ─▶ copy into 5 ─▶ compare-and-set of the index ─▶ retire ─▶ drained ─▶ unlink
+ *     reader:     look up ─▶ pin ─▶ read ─▶ unpin                 † dead
+ *
+ * What the drive would say after a power cut is computed in every state: the highest LSN of each id wins.
+ */
+import { choose, type Model, type Steps, step, type Task } from '../model.ts'
+import { waitIn } from '../models/shell.ts'
+import type { StoreCores } from './cores.ts'
+import { ACTIVE, COPY, createShelf, type Place, type StoredRecord, type StoredSegment } from './segment-shelf.ts'
+
+export interface CompactionScene {
+  /** Prompt readers pin in the step in which they look up; late ones, who read a second time, in a later one. */
+  readonly readers: readonly ('prompt' | 'late')[]
+  /** Somebody deletes `a` meanwhile. */
+  readonly hasDeleter: boolean
+  /** How often the victim cannot be unlinked. */
+  readonly unlinkFailures: number
+}
+
+const LOOKS_MAX = 3
+
+export function compactionRace(cores: StoreCores, name: string, scene: CompactionScene): Model {
+  const { pins } = cores
+  const setup = (): ReturnType<Model['setup']> => {
+    const shelf = createShelf(cores)
+    const { segments, index, ledger } = shelf
+    const book = { misread: false, gaveUp: false, missed: false, reads: 0, unlinkFailuresLeft: scene.unlinkFailures }
+
+    function* copy(live: readonly [StoredRecord, Place][]): Steps<void> {
+      if (live.length === 0) return
+      yield step('copies what is live, and syncs', live)
+      const copied = shelf.addSegment(COPY, Math.min(...live.map(([record]) => record.lsn)))
+      copied.records.push(...live.map(([record]) => record))
+      yield step('points the index to the copies', live)
+      for (const [at, [record, from]] of live.entries()) {
+        if (shelf.isAt(record, from)) index.set(record.id, { ...record, place: { segment: COPY, offset: at } })
+      }
+    }
+
+    function* remove(victim: StoredSegment): Task {
+      yield step('retires the victim', victim)
+      if (!pins.retire(victim.pins)) yield* waitIn(victim.pins.drained, { label: 'is drained', locals: victim })
+      const options = book.unlinkFailuresLeft > 0 ? ['well', 'badly'] : ['well']
+      const how = yield choose('unlinks the victim', options, victim)
+      if (how === 'badly') {
+        book.unlinkFailuresLeft -= 1
+        pins.unretire(victim.pins)
+        return
+      }
+      victim.isLinked = false
+      yield step('has the directory synced', victim)
+      segments.delete(victim.number)
+    }
+
+    function* compactor(): Task {
+      for (;;) {
+        yield step('picks a victim')
+        const victim = shelf.pickVictim()
+        if (victim === undefined) return
+        const live = shelf.liveOf(victim)
+        const dropped = live.filter(([record]) => shelf.mayDrop(record, victim))
+        yield* copy(live.filter((each) => !dropped.includes(each)))
+        for (const [record, place] of dropped) if (shelf.isAt(record, place)) index.delete(record.id)
+        yield* remove(victim)
+      }
+    }
+
+    function* readAt(place: Place): Steps<boolean> {
+      const segment = segments.get(place.segment)
+      if (segment === undefined || !pins.pin(segment.pins)) return false
+      yield step('reads and lets go', [segment, place])
+      if (!segment.isLinked || segment.records[place.offset]?.id !== 'a') book.misread = true
+      pins.unpin(segment.pins)
+      return true
+    }
+
+    function* reader(kind: 'prompt' | 'late'): Task {
+      for (let look = 1; look <= LOOKS_MAX; look += 1) {
+        yield step('looks it up', look)
+        const entry = index.get('a')
+        if (entry === undefined || entry.isTombstone) {
+          if (ledger['a'] === 'there') book.missed = true
+          return
+        }
+        if (kind === 'late') yield step('goes there', [look, entry.place])
+        if (yield* readAt(entry.place)) {
+          book.reads += 1
+          return
+        }
+      }
+      book.gaveUp = true
+    }
+
+    const tasks: Record<string, () => Task> = { compactor }
+    for (const [at, kind] of scene.readers.entries()) tasks[`reader-${at + 1}`] = () => reader(kind)
+    if (scene.hasDeleter) {
+      tasks['deleter'] = function* () {
+        yield step('deletes a')
+        const active = segments.get(ACTIVE)
+        if (active === undefined) throw new Error('The active segment is gone.')
+        shelf.append(active, 'A')
+      }
+    }
+
+    return {
+      state: { segments, index, ledger, book },
+      tasks,
+      never: () => ({
+        ...shelf.faults(),
+        'wrong-bytes-read': book.misread,
+        'read-gave-up': book.gaveUp,
+        'live-record-not-found': book.missed,
+      }),
+      neverAtEnd: () => ({ 'space-not-given-back': segments.has(2) }),
+      leaks: () => ({ pins: [...segments.values()].reduce((sum, each) => sum + each.pins.count, 0) }),
+      eventually: () => ({ 'the victim goes': !segments.has(2) }),
+    }
+  }
+  return { name, setup }
+}
