@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { Capture } from '../test/capture.ts'
 import { main } from './main.ts'
@@ -71,6 +74,13 @@ for (const shell of ['zsh', 'fish']) {
       t.skip(`tool absent: ${shell}`)
       return
     }
-    execFileSync(shell, ['-n'], { input: await script(shell) })
+    const directory = mkdtempSync(join(tmpdir(), 'cairn-completion-'))
+    try {
+      const path = join(directory, `cairn.${shell}`)
+      writeFileSync(path, await script(shell))
+      execFileSync(shell, ['-n', path])
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
   })
 }

@@ -93,7 +93,7 @@ export const COMMANDS: readonly CommandRow[] = [
     options: [PROGRESS],
     examples: [
       { line: 'cairn put ./photos', does: 'a directory; run again, it sends only what is missing' },
-      { line: 'HASH=$(cairn put -q notes.txt)', does: 'the address, and nothing else' },
+      { line: 'cairn put -q notes.txt', does: 'the address, and nothing else: HASH=$(cairn put -q notes.txt)' },
       { line: 'tar c . | cairn put -', does: 'whatever comes' },
     ],
     load: async () => (await import('./put.ts')).put,

@@ -154,7 +154,7 @@ export class Store extends Closeable {
   }
 
   #sink(records: readonly PlacedRecord[], end: Position): void {
-    for (const record of records) this.index.apply(record)
+    for (const record of records) this.index.applyNewest(record)
     this.#liveEnd = end
     if (this.#catchingUp === undefined) this.index.advance({ ...end, lsn: this.journal.syncedLsn })
   }

@@ -12,6 +12,12 @@ test('the same with a drive that fails now and then', async () => {
   for (let seed = 101; seed <= 110; seed += 1) await simulateStorage(seed, { ...OPTIONS, faultRate: 0.01 })
 })
 
+// An index that could not be read kept durable puts from being told; these seeds showed it.
+test('a put is told even while the index fails', async () => {
+  await simulateStorage(5063, { operations: 20, faultRate: 0.02 })
+  await simulateStorage(5099, { operations: 20, faultRate: 0.02 })
+})
+
 test('one seed is one run', async () => {
   const [first, again, other] = [
     await simulateStorage(1, OPTIONS),

@@ -153,10 +153,26 @@ export class RecordIndex extends Closeable {
 
   /** Takes in a record; an older one than what is known changes nothing. */
   apply(record: PlacedRecord): void {
-    const { kind, id, lsn, place, flags, payload } = record
+    const known = this.get(record.kind, record.id)
+    if (known === undefined || known.lsn < record.lsn) this.#take(record, known)
+  }
+
+  /**
+   * Takes in a record that has just become durable. It is newer than anything known, so it is taken in even while the
+   * store cannot be read; what it replaces then still counts as used, and its segment is compacted later than it could.
+   */
+  applyNewest(record: PlacedRecord): void {
+    let known: IndexEntry | undefined
+    try {
+      known = this.get(record.kind, record.id)
+    } catch (error) {
+      this.#machine.log.warn({ error }, 'a record was indexed while the index cannot be read')
+    }
+    this.#take(record, known)
+  }
+
+  #take({ kind, id, lsn, place, flags, payload }: PlacedRecord, known: IndexEntry | undefined): void {
     this.#overlayBytes += recordBytes(payload.length)
-    const known = this.get(kind, id)
-    if (known !== undefined && known.lsn >= lsn) return
     const isTombstone = (flags & TOMBSTONE) !== 0
     const isInline = this.#options.inlineKinds.includes(kind) && payload.length <= INLINE_BYTES_MAX
     const entry = { lsn, isTombstone, place, inline: isInline ? payload.slice() : undefined }

@@ -230,8 +230,12 @@ export class Appender {
     active.segment.end = active.segment.size
     const durable = core.synced(this.#core)
     const records = durable.flatMap(({ item }) => item.records)
-    this.#start.sink(records, { segment: active.segment.number, offset: active.segment.end })
-    this.#settle(durable)
+    try {
+      this.#start.sink(records, { segment: active.segment.number, offset: active.segment.end })
+    } finally {
+      // Whatever becomes of the views, the records are durable and whoever waits for them is told.
+      this.#settle(durable)
+    }
   }
 
   #settle(entries: readonly core.Entry<Batch>[]): void {
