@@ -6,6 +6,7 @@
  *     open: replay from the watermark. Only if the index was lost does that take long; it answers 503 until then
  */
 import { CairnError, Closeable } from '@cairn/kernel'
+import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
 import * as leases from './chunk/lease-core.ts'
 import type { IndexEntry } from './index/entry-codec.ts'
 import { type IndexViews, RecordIndex } from './index/record-index.ts'
@@ -105,6 +106,23 @@ export class Store extends Closeable {
     if (this.#catchingUp !== undefined) throw stillReading()
     const entry = this.index.get(kind, id)
     return entry?.isTombstone === true ? undefined : entry
+  }
+
+  /** Ids of a kind in order, after the given one; tombstones are passed over. */
+  async list(kind: number, after: Address | undefined, limit: number): Promise<Address[]> {
+    await this.caughtUp()
+    await this.index.flush()
+    const found: Address[] = []
+    let from = after === undefined ? undefined : digestOf(after)
+    while (found.length < limit) {
+      const page = [...this.index.stored(kind, from, limit)]
+      if (page.length === 0) break
+      for (const { id, entry } of page) {
+        if (!entry.isTombstone && found.length < limit) found.push(addressFromDigest(id))
+        from = id
+      }
+    }
+    return found
   }
 
   /** Puts records in line; `StorageBusy` when the index is too far behind to remember more. */

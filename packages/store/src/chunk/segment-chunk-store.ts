@@ -1,5 +1,5 @@
 import { CairnError, isKind, toCairnError, Waiters, waitIn } from '@cairn/kernel'
-import { type Address, addressFromDigest, blake3, digestOf, equalBytes } from '@cairn/wire'
+import { type Address, blake3, digestOf, equalBytes } from '@cairn/wire'
 import { BufferPool, type ChunkBytes, SharedBytes } from '../cache/chunk-bytes.ts'
 import { ChunkCache } from '../cache/chunk-cache.ts'
 import type { IndexEntry } from '../index/entry-codec.ts'
@@ -122,19 +122,7 @@ export class SegmentChunkStore implements ChunkStore {
   }
 
   async list(after: Address | undefined, limit: number): Promise<Address[]> {
-    await this.#store.caughtUp()
-    await this.#store.index.flush()
-    const found: Address[] = []
-    let from = after === undefined ? undefined : digestOf(after)
-    while (found.length < limit) {
-      const page = [...this.#store.index.stored(KIND.chunk, from, limit)]
-      if (page.length === 0) break
-      for (const { id, entry } of page) {
-        if (!entry.isTombstone && found.length < limit) found.push(addressFromDigest(id))
-        from = id
-      }
-    }
-    return found
+    return await this.#store.list(KIND.chunk, after, limit)
   }
 
   /**

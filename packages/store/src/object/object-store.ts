@@ -137,19 +137,7 @@ export class ObjectStore {
   }
 
   async list(after: Address | undefined, limit: number): Promise<Address[]> {
-    await this.#store.caughtUp()
-    await this.#store.index.flush()
-    const found: Address[] = []
-    let from = after === undefined ? undefined : digestOf(after)
-    while (found.length < limit) {
-      const page = [...this.#store.index.stored(KIND.object, from, limit)]
-      if (page.length === 0) break
-      for (const { id, entry } of page) {
-        if (!entry.isTombstone && found.length < limit) found.push(addressFromDigest(id))
-        from = id
-      }
-    }
-    return found
+    return await this.#store.list(KIND.object, after, limit)
   }
 
   /** The index knows everything up to this LSN: commits below it no longer have to keep their chunks. */
