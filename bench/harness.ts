@@ -3,6 +3,9 @@
  * alternates, so that neither always inherits a warm cache.
  *
  *   warm-up  ours peer │ ours peer │ peer ours │ ours peer │ …      medians of at least five rounds
+ *                        └─ ratio ─┘ └─ ratio ─┘ └─ ratio ─┘
+ *
+ * Between rounds the machine may be twice as fast; the two sides of one round are neighbours in time.
  */
 import { type Spread, spreadOf } from './statistics.ts'
 
@@ -24,8 +27,8 @@ export interface Result {
   readonly rounds: number
   readonly ours: Spread
   readonly peer: Spread
-  /** How many times better ours is than the peer; below 1 it is worse. */
-  readonly ratio: number
+  /** How many times better ours is than the peer; below 1 it is worse. Of each round by itself: see the picture. */
+  readonly ratio: Spread
 }
 
 const ROUNDS_MIN = 5
@@ -46,9 +49,11 @@ export async function measure(bench: BenchCase, rounds: number, settle: () => vo
     await takeTurn(first, round >= 0)
     await takeTurn(second, round >= 0)
   }
-  const [ours, peer] = [spreadOf(figures.ours), spreadOf(figures.peer)]
-  const ratio = bench.higherIsBetter ? ours.median / peer.median : peer.median / ours.median
-  return { bench, rounds, ours, peer, ratio }
+  const ratios = figures.ours.map((ours, round) => {
+    const peer = figures.peer[round] ?? Number.NaN
+    return bench.higherIsBetter ? ours / peer : peer / ours
+  })
+  return { bench, rounds, ours: spreadOf(figures.ours), peer: spreadOf(figures.peer), ratio: spreadOf(ratios) }
 }
 
 /** Operations a second of a run that must end with `expected`, so that no work can be skipped unseen. */

@@ -21,7 +21,7 @@ export function resultLine({ bench, rounds, ours, peer, ratio }: Result): string
     `${bench.name}: ${bench.unit}, ${bench.higherIsBetter ? 'higher' : 'lower'} is better, median of ${rounds} rounds`,
     `  ours   ${spread(ours)}`,
     `  peer   ${spread(peer)}  ${bench.peerName}`,
-    `  ratio  ${ratio.toPrecision(3)}`,
+    `  ratio  ${spread(ratio)}`,
     `  limits ${bench.limits}`,
   ]
   return rows.join('\n')
@@ -30,23 +30,15 @@ export function resultLine({ bench, rounds, ours, peer, ratio }: Result): string
 export const BENCHMARKS_HEAD = `# Benchmarks
 
 Appended by \`npm run bench <name>\`, newest last. Ours and the peer take turns; figures are medians, with the
-lowest and highest run and the median deviation. The ratio says how many times better ours is: above 1 ours wins.
+lowest and highest run and the median deviation. The ratio says how many times better ours is: above 1 ours wins;
+it is the median of the ratios of single rounds, since a shared machine is not equally fast in all of them.
 `
 
 /** A dated section for docs/benchmarks.md. */
 export function resultSection(title: string, machine: string, results: readonly Result[]): string {
   const rows = results.map(({ bench, rounds, ours, peer, ratio }) => {
     const unit = `${bench.unit} ${bench.higherIsBetter ? '↑' : '↓'}`
-    const cells = [
-      bench.name,
-      unit,
-      spread(ours),
-      spread(peer),
-      bench.peerName,
-      ratio.toPrecision(3),
-      rounds,
-      bench.limits,
-    ]
+    const cells = [bench.name, unit, spread(ours), spread(peer), bench.peerName, spread(ratio), rounds, bench.limits]
     return `| ${cells.join(' | ')} |`
   })
   return `

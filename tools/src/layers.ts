@@ -3,7 +3,7 @@
  *
  *   node  cli  sdk  console        ─┐ entry
  *   services/*                      │ service      never one service from another: they talk through clients
- *   store  tlog  mailbox  clients   │ shared
+ *   store  tlog  names  clients …   │ shared
  *   platform                        │ platform
  *   wire                            │ wire         kernel's errors only
  *   kernel                         ─┘ kernel       imports nothing of ours
@@ -36,6 +36,7 @@ const PACKAGE_LAYERS: ReadonlyMap<string, Layer> = new Map<string, Layer>([
   ['packages/platform', 'platform'],
   ['packages/store', 'shared'],
   ['packages/tlog', 'shared'],
+  ['packages/names', 'shared'],
   ['packages/mailbox', 'shared'],
   ['packages/clients', 'shared'],
   ['node', 'entry'],

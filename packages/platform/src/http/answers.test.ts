@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createUlid } from '@cairn/wire'
-import type { IngressRequest } from './message.ts'
+import type { IngressRequest, IngressResponse } from './message.ts'
 import { json } from './reply.ts'
 import { route } from './route.ts'
 import { bodyOf, fixture, HELLO, ingressConfig } from './test/fixture.ts'
@@ -121,6 +121,38 @@ describe('observation', () => {
     assert.equal(metrics.value('http_requests_total', { route: '(none)', method: 'other', status: '404' }), 1)
     assert.equal(metrics.value('request_latency_seconds_count', { route: '/files/*', method: 'GET' }), 1)
     assert.equal(metrics.value('rejected_total', { reason: 'not_found' }), 2)
+  })
+
+  test('counts reach the metrics in batches, at once after a pause, and all of them when they are asked for', async () => {
+    const { call, ingress, runtime } = fixture()
+    const labels = { route: '/hello', method: 'GET' }
+    const counted = (): number => runtime.metrics.value('http_requests_total', { ...labels, status: '200' })
+    const observed = (): number => runtime.metrics.value('request_latency_seconds_count', labels)
+    for (let count = 0; count < 256; count += 1) await call()
+    assert.deepEqual([counted(), observed()], [1, 1])
+    await call()
+    assert.deepEqual([counted(), observed()], [257, 257])
+    await call()
+    runtime.clock.advance(100)
+    await call()
+    assert.equal(counted(), 259)
+    await call()
+    await call({ target: '/metrics' })
+    assert.deepEqual([counted(), observed()], [260, 260])
+    await call()
+    ingress.updateMetrics()
+    assert.equal(counted(), 261)
+  })
+
+  test('a latency is counted in seconds', async () => {
+    const handler = (): IngressResponse => {
+      runtime.clock.advance(250)
+      return json(200, {})
+    }
+    const { call, ingress, runtime } = fixture({ routes: [route({ ...HELLO, path: '/slow', handler })] })
+    await call({ target: '/slow' })
+    ingress.updateMetrics()
+    assert.equal(runtime.metrics.value('request_latency_seconds_sum', { route: '/slow', method: 'GET' }), 0.25)
   })
 
   test('one request in four is logged at a ratio of a quarter; failures of ours always are', async () => {

@@ -8,6 +8,7 @@ import { CODINGS } from './inflate.ts'
 import { type IngressResponse, isStream } from './message.ts'
 import { NO_ROUTE } from './metrics.ts'
 import { problem } from './reply.ts'
+import { RequestMeter } from './request-meter.ts'
 
 /** What a service changes about the problems of its ingress. */
 export interface ProblemStyle {
@@ -22,6 +23,7 @@ export class Answers {
   readonly #shutdown: Shutdown
   readonly #style: ProblemStyle
   readonly #log: AccessLog
+  readonly #meter: RequestMeter
   #origins: readonly string[]
 
   constructor(runtime: Runtime, shutdown: Shutdown, config: IngressConfig, style: ProblemStyle) {
@@ -29,6 +31,7 @@ export class Answers {
     this.#shutdown = shutdown
     this.#style = style
     this.#log = new AccessLog(runtime, config.access_log_ratio)
+    this.#meter = new RequestMeter(runtime)
     this.#origins = config.cors.allow_origins
   }
 
@@ -71,7 +74,7 @@ export class Answers {
 
   /** The headers every answer carries; counts it. */
   complete(exchange: Exchange, { status, headers: given, body, held }: IngressResponse): IngressResponse {
-    const headers = given.concat('X-Corr-ID', exchange.corrId)
+    const headers = [...given, 'X-Corr-ID', exchange.corrId]
     const length = isStream(body) ? undefined : body === undefined ? 0 : Buffer.byteLength(body)
     const hasLength = length !== undefined && status !== 204 && status !== 304
     if (hasLength && (exchange.method !== 'HEAD' || body !== undefined)) headers.push('Content-Length', String(length))
@@ -85,17 +88,18 @@ export class Answers {
     return held === undefined ? { status, headers, body } : { status, headers, body, held }
   }
 
+  /** Hands over what has been counted and not yet reached the metrics. */
+  flush(): void {
+    this.#meter.flush()
+  }
+
   #count(exchange: Exchange, status: number, bytesOut: number | undefined): void {
     const { metrics, clock } = this.#runtime
-    const { served, method } = exchange
-    const elapsedMs = clock.now() - exchange.startedAt
-    this.#log.note(exchange, status, elapsedMs, bytesOut)
-    if (served === undefined) {
-      metrics.count('http_requests_total', { route: NO_ROUTE, method: knownMethod(method), status: String(status) })
-      return
-    }
-    metrics.count('http_requests_total', served.labels(status))
-    metrics.observe('request_latency_seconds', elapsedMs / 1000, served.latency)
+    const { served, method, startedAt } = exchange
+    const now = clock.now()
+    this.#log.note(exchange, status, now - startedAt, bytesOut)
+    if (served !== undefined) this.#meter.note(served, status, now - startedAt, now)
+    else metrics.count('http_requests_total', { route: NO_ROUTE, method: knownMethod(method), status: String(status) })
   }
 }
 

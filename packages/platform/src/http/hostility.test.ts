@@ -71,6 +71,7 @@ async function hostile(config: Parameters<typeof listening>[0] = {}): Promise<Li
 }
 
 const HEAD = 'Host: localhost\r\n'
+const HELLO_LABELS = { route: '/hello', method: 'GET', status: '200' }
 
 describe('clients that are slow', TIMEOUT, () => {
   test('a connection that says nothing is answered 408 and closed', async () => {
@@ -416,10 +417,10 @@ describe('connections that are half there', TIMEOUT, () => {
     await using server = await listening({ routes: [slow] })
     const client = await server.connect()
     client.send(`GET /slow HTTP/1.1\r\n${HEAD}\r\nGET /hello HTTP/1.1\r\n${HEAD}\r\n`)
-    await until(
-      () =>
-        server.runtime.metrics.value('http_requests_total', { route: '/hello', method: 'GET', status: '200' }) === 1,
-    )
+    await until(() => {
+      server.ingress.updateMetrics()
+      return server.runtime.metrics.value('http_requests_total', HELLO_LABELS) === 1
+    })
     assert.equal(client.received, '')
     gate.resolve()
     assert.equal((await client.response())?.body, 'slow')

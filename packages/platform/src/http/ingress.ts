@@ -72,7 +72,11 @@ export class Ingress {
     this.#runtime = runtime
     this.#shutdown = shutdown
     this.#config = config
-    const own = opsRoutes({ ...ops, shutdown, topology: runtime.topology, metricsText: this.#metricsText })
+    const metricsText = (): string | Promise<string> => {
+      this.updateMetrics()
+      return ops.metricsText()
+    }
+    const own = opsRoutes({ ...ops, shutdown, topology: runtime.topology, metricsText })
     this.#router = new Router(defineRoutes([...own, ...routes]))
     if (options.work === undefined && routes.some(({ lane }) => lane === 'work'))
       throw new TypeError('A table with work routes needs a work lane.')
@@ -306,13 +310,14 @@ export class Ingress {
     if (this.#open.size === 0 && this.#shutdown.phase.value !== 'running') this.#isIdle.set(true)
   }
 
-  readonly #metricsText = (): string | Promise<string> => {
+  /** Brings the metrics up to this moment; the rest of the time they lag by a batch. */
+  updateMetrics(): void {
+    this.#answers.flush()
     const openByPath = new Map<string, number>()
     for (const { route, open } of this.#router.routes) {
       if (route.lane !== 'ops') openByPath.set(route.path, (openByPath.get(route.path) ?? 0) + open)
     }
     for (const [route, open] of openByPath) this.#runtime.metrics.set('inflight_requests', open, { route })
-    return this.#options.ops.metricsText()
   }
 }
 

@@ -34,10 +34,6 @@ type SlotName = (typeof SINGLE)[number] | (typeof REPEATABLE)[number]
 
 const SLOT_NAMES: readonly SlotName[] = [...SINGLE, ...REPEATABLE]
 
-/** Fields every browser and tool sends and the pipeline never reads: known, so that they cost one lookup. */
-const SKIPPED = ['user-agent', 'accept', 'accept-encoding', 'accept-language', 'connection', 'cache-control', 'cookie']
-const SKIP = -1
-
 /** `x-corr-id` as `X-Corr-Id`: the other spelling that is common. */
 function titleCase(name: string): string {
   return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())
@@ -45,14 +41,19 @@ function titleCase(name: string): string {
 
 /** Slot by field name, in both common spellings; other spellings are lowered first. */
 const SLOTS: ReadonlyMap<string, number> = new Map(
-  [...SLOT_NAMES, ...SKIPPED].flatMap((name, index) => {
-    const slot = index < SLOT_NAMES.length ? index : SKIP
-    return [
-      [name, slot],
-      [titleCase(name), slot],
-    ] as [string, number][]
-  }),
+  SLOT_NAMES.flatMap((name, slot) => [
+    [name, slot],
+    [titleCase(name), slot],
+  ]),
 )
+
+/** By length and first letter: whether a name can be one of ours at all. Most of what browsers send cannot. */
+const CANDIDATES: ReadonlySet<number> = new Set(SLOT_NAMES.map(shapeOf))
+
+function shapeOf(name: string): number {
+  // The bit by which ASCII letters differ in case is left out.
+  return name.length * 256 + (name.charCodeAt(0) & 0xdf)
+}
 
 export class RequestHeaders {
   readonly raw: readonly string[]
@@ -65,8 +66,9 @@ export class RequestHeaders {
     let repeated: string | undefined
     for (let at = 0; at + 1 < raw.length; at += 2) {
       const name = raw[at] ?? ''
+      if (!CANDIDATES.has(shapeOf(name))) continue
       const slot = SLOTS.get(name) ?? SLOTS.get(name.toLowerCase())
-      if (slot === undefined || slot === SKIP) continue
+      if (slot === undefined) continue
       if (this.#slots[slot] === undefined) this.#slots[slot] = raw[at + 1]
       else if (slot < SINGLE.length) repeated ??= SLOT_NAMES[slot]
     }

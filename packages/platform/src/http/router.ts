@@ -1,3 +1,4 @@
+import type { Metrics } from '@cairn/kernel'
 import FindMyWay from 'find-my-way'
 import type { Route, RouteTable } from './route.ts'
 
@@ -11,27 +12,44 @@ export type RouteMatch =
   /** The path is served, but not with this method. */
   | { readonly tag: 'method'; readonly allow: readonly string[] }
 
+interface Tally {
+  readonly labels: { readonly route: string; readonly method: string; readonly status: string }
+  count: number
+}
+
 /** A route and what is counted of it. */
 export class ServedRoute {
   readonly route: Route
-  readonly #counted = new Map<number, { route: string; method: string; status: string }>()
-  readonly latency: { readonly route: string; readonly method: string }
   /** Requests in flight on it, streams included. */
   open = 0
+  readonly #tallies = new Map<number, Tally>()
+  #latencies: number[] = []
 
   constructor(route: Route) {
     this.route = route
-    this.latency = { route: route.path, method: route.method }
   }
 
-  /** Labels are made once for each status, not once for each request. */
-  labels(status: number): { route: string; method: string; status: string } {
-    let labels = this.#counted.get(status)
-    if (labels === undefined) {
-      labels = { route: this.route.path, method: this.route.method, status: String(status) }
-      this.#counted.set(status, labels)
+  note(status: number, elapsedMs: number): void {
+    let tally = this.#tallies.get(status)
+    if (tally === undefined) {
+      tally = { labels: { route: this.route.path, method: this.route.method, status: String(status) }, count: 0 }
+      this.#tallies.set(status, tally)
     }
-    return labels
+    tally.count += 1
+    this.#latencies.push(elapsedMs)
+  }
+
+  /** What was noted since the last time. */
+  handOver(metrics: Metrics): void {
+    const { path, method } = this.route
+    for (const tally of this.#tallies.values()) {
+      if (tally.count > 0) metrics.count('http_requests_total', tally.labels, tally.count)
+      tally.count = 0
+    }
+    const latencies = this.#latencies
+    this.#latencies = []
+    const labels = { route: path, method }
+    for (const elapsedMs of latencies) metrics.observe('request_latency_seconds', elapsedMs / 1000, labels)
   }
 }
 

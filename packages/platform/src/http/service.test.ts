@@ -204,8 +204,10 @@ describe('a service that moves', TIMEOUT, () => {
     const before = portOf(service)
     let port = before
     const clients = traffic(() => port)
-    const counted = (): number =>
-      runtime.metrics.value('http_requests_total', { route: '/hello', method: 'GET', status: '200' })
+    const counted = (): number => {
+      service.ingress.updateMetrics()
+      return runtime.metrics.value('http_requests_total', { route: '/hello', method: 'GET', status: '200' })
+    }
     await until(() => counted() > 50)
     const rebinding = await service.rebind(SCHEMA.parse({ bind_addr: `127.0.0.1:${await freePort()}` }))
     const finishing = rebinding.finish()
