@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -150,5 +152,31 @@ test('closing writes what is buffered', () => {
     assert.equal(readFileSync(path, 'utf8').trimEnd().split('\n').length, 100)
   } finally {
     rmSync(directory, { recursive: true })
+  }
+})
+
+const SCRIPT = `
+  const { standardError } = await import(${JSON.stringify(new URL('./log-output.ts', import.meta.url).href)})
+  standardError().write('the last line\\n')
+`
+
+for (const [ending, code] of [
+  ['ends by itself', ''],
+  ['exits', 'process.exit(3)'],
+  ['throws', 'throw new Error()'],
+] as const)
+  test(`a line waits for others no longer than the process lives: it ${ending}`, () => {
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', SCRIPT + code], { encoding: 'utf8' })
+    assert.match(stderr, /^the last line$/m)
+  })
+
+test('a line that no other follows is written soon', async () => {
+  const code = `${SCRIPT}; setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'ignore', 'pipe'] })
+  try {
+    const [line] = (await once(child.stderr, 'data', { signal: AbortSignal.timeout(10_000) })) as [Buffer]
+    assert.equal(String(line), 'the last line\n')
+  } finally {
+    child.kill('SIGKILL')
   }
 })

@@ -121,6 +121,10 @@ function textValue(value: unknown): string {
 /** Lines waiting for a slow reader of standard error, in bytes; past it lines are dropped, not waited for. */
 const BUFFER_BYTES_MAX = 1024 * 1024
 
+/** Lines are written together once they are so many bytes or so old: a write by itself costs more than its line. */
+const BATCH_BYTES = 8 * 1024
+const BATCH_MS = 20
+
 /** Standard error, which carries the log so that standard output carries data alone. */
 export function standardError(): LogDestination {
   return fileDestination(2)
@@ -128,14 +132,22 @@ export function standardError(): LogDestination {
 
 /** A file descriptor, written without holding up the event loop. */
 export function fileDestination(descriptor: number): LogDestination {
-  const stream = pino.destination({ fd: descriptor, sync: false, maxLength: BUFFER_BYTES_MAX })
+  const options = { fd: descriptor, sync: false, minLength: BATCH_BYTES, maxLength: BUFFER_BYTES_MAX }
+  const stream = pino.destination(options)
   let dropped = 0
+  let batch: NodeJS.Timeout | undefined
+  const flush = (): void => {
+    batch = undefined
+    stream.flush()
+  }
   stream.on('drop', () => {
     dropped += 1
   })
   return {
     write: (line) => {
       stream.write(line)
+      // It keeps no process alive: what is left at its end is written then.
+      batch ??= setTimeout(flush, BATCH_MS).unref()
     },
     takeDropped: () => {
       const count = dropped
@@ -143,6 +155,7 @@ export function fileDestination(descriptor: number): LogDestination {
       return count
     },
     close: () => {
+      clearTimeout(batch)
       stream.flushSync()
       stream.end()
     },
