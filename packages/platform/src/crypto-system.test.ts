@@ -14,16 +14,17 @@ interface Case {
   readonly key: string
   readonly sig: string
   readonly tag: string
+  readonly ctx?: string
 }
 
-interface Group {
-  readonly publicKey: { readonly pk: string }
+interface Group<PublicKey = { readonly pk: string }> {
+  readonly publicKey: PublicKey
   readonly tagSize: number
   readonly tests: readonly Case[]
 }
 
-function groups(file: string): readonly Group[] {
-  const parsed = JSON.parse(readFileSync(new URL(file, VECTORS), 'utf8')) as { testGroups: Group[] }
+function groups<PublicKey = { readonly pk: string }>(file: string): readonly Group<PublicKey>[] {
+  const parsed = JSON.parse(readFileSync(new URL(file, VECTORS), 'utf8')) as { testGroups: Group<PublicKey>[] }
   return parsed.testGroups
 }
 
@@ -33,16 +34,35 @@ function hex(text: string): Uint8Array {
 
 describe('systemCrypto', () => {
   test('decides every Wycheproof Ed25519 signature as published', { skip: MISSING }, (t) => {
-    let cases = 0
+    const counts = { accepted: 0, refused: 0 }
     for (const { publicKey, tests } of groups('ed25519_test.json')) {
       for (const { tcId, comment, msg, sig, result } of tests) {
-        cases += 1
-        const verdict = systemCrypto.ed25519Verify(hex(publicKey.pk), hex(msg), hex(sig))
+        const verdict = systemCrypto.verify('ed25519', hex(publicKey.pk), hex(msg), hex(sig))
         assert.equal(verdict, result === 'valid', `case ${tcId}: ${comment}`)
+        assert.equal(systemCrypto.ed25519Verify(hex(publicKey.pk), hex(msg), hex(sig)), verdict)
+        counts[verdict ? 'accepted' : 'refused'] += 1
       }
     }
-    assert.ok(cases > 100)
-    t.diagnostic(`${cases} cases`)
+    assert.ok(counts.accepted > 50 && counts.refused > 50)
+    t.diagnostic(`${counts.accepted} accepted, ${counts.refused} refused`)
+  })
+
+  test('decides every Wycheproof ML-DSA-44 signature as published, and refuses those made under a context', {
+    skip: MISSING,
+  }, (t) => {
+    const counts = { accepted: 0, refused: 0, underContext: 0 }
+    for (const { publicKey, tests } of groups<string>('mldsa_44_verify_test.json')) {
+      for (const { tcId, comment, msg, sig, result, ctx = '' } of tests) {
+        const verdict = systemCrypto.verify('ml-dsa-44', hex(publicKey), hex(msg), hex(sig))
+        const underContext = result === 'valid' && ctx !== ''
+        assert.equal(verdict, result === 'valid' && !underContext, `case ${tcId}: ${comment}`)
+        assert.equal(systemCrypto.mlDsa44Verify(hex(publicKey), hex(msg), hex(sig)), verdict)
+        counts[verdict ? 'accepted' : underContext ? 'underContext' : 'refused'] += 1
+      }
+    }
+    assert.ok(counts.accepted > 50 && counts.refused > 50)
+    const { accepted, refused, underContext } = counts
+    t.diagnostic(`${accepted} accepted, ${refused} refused, ${underContext} refused for their context`)
   })
 
   test('decides every Wycheproof HMAC-SHA256 tag as published', { skip: MISSING }, (t) => {
@@ -74,10 +94,37 @@ describe('systemCrypto', () => {
     assert.throws(() => systemCrypto.ed25519Sign(seed.subarray(1), hex('72')), RangeError)
   })
 
+  test('derives ML-DSA-44 keys from seeds as in RFC 9881, and verifies what it signs', () => {
+    const seed = hex('000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f')
+    const publicKey = systemCrypto.mlDsa44PublicKey(seed)
+    assert.equal(publicKey.length, 1312)
+    const [start, end] = [publicKey.subarray(0, 32), publicKey.subarray(-32)]
+    assert.equal(Buffer.from(start).toString('base64'), '17K0clSq4NtF55MNSpjSyX2PE5fReJ2voXAksxbpvsk=')
+    assert.equal(Buffer.from(end).toString('base64'), 'IgJ2YVHxapZfn4Hs52zAcLVYaeTbl4TPBcgwsyQsgxI=')
+    const signature = systemCrypto.mlDsa44Sign(seed, hex('72'))
+    assert.equal(signature.length, 2420)
+    assert.ok(systemCrypto.mlDsa44Verify(publicKey, hex('72'), signature))
+    assert.equal(systemCrypto.mlDsa44Verify(publicKey, hex('73'), signature), false)
+    assert.notDeepEqual(systemCrypto.mlDsa44Sign(seed, hex('72')), signature)
+    assert.throws(() => systemCrypto.mlDsa44Sign(seed.subarray(1), hex('72')), RangeError)
+    assert.throws(() => systemCrypto.mlDsa44PublicKey(seed.subarray(1)), RangeError)
+  })
+
   test('refuses keys and signatures of the wrong length without an exception', () => {
     assert.equal(systemCrypto.ed25519Verify(new Uint8Array(31), hex('72'), new Uint8Array(64)), false)
     assert.equal(systemCrypto.ed25519Verify(new Uint8Array(32), hex('72'), new Uint8Array(63)), false)
+    assert.equal(systemCrypto.mlDsa44Verify(new Uint8Array(1311), hex('72'), new Uint8Array(2420)), false)
+    assert.equal(systemCrypto.mlDsa44Verify(new Uint8Array(1312), hex('72'), new Uint8Array(2419)), false)
     assert.equal(systemCrypto.equal(new Uint8Array(3), new Uint8Array(4)), false)
+  })
+
+  test('answers false, and never with an exception, to keys that are no points', () => {
+    for (let round = 0; round < 64; round += 1) {
+      const key = systemCrypto.sha256(Uint8Array.of(round))
+      assert.equal(systemCrypto.verify('ed25519', key, hex('72'), new Uint8Array(64)), false)
+    }
+    const noise = new Uint8Array(2420).fill(0xff)
+    assert.equal(systemCrypto.verify('ml-dsa-44', noise.subarray(0, 1312), hex('72'), noise), false)
   })
 
   test('sums as zlib does, in one piece or in several', () => {

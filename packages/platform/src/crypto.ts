@@ -11,4 +11,11 @@ export interface Crypto {
   ed25519PublicKey(seed: Uint8Array): Uint8Array
   ed25519Sign(seed: Uint8Array, message: Uint8Array): Uint8Array
   ed25519Verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
+  /** A 32-byte ML-DSA-44 seed's public key. ML-DSA-44 here is FIPS 204's pure form with an empty context. */
+  mlDsa44PublicKey(seed: Uint8Array): Uint8Array
+  /** Signs with fresh randomness, as FIPS 204 advises: the same message gives another signature each time. */
+  mlDsa44Sign(seed: Uint8Array, message: Uint8Array): Uint8Array
+  mlDsa44Verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
+  /** Whichever of the two the algorithm names; false for keys and signatures of a wrong length. */
+  verify(algorithm: 'ed25519' | 'ml-dsa-44', publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
 }
