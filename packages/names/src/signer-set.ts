@@ -1,0 +1,76 @@
+/** Who signs: N keys of which M must agree. The set in force is itself an item of the registry. */
+import type { SignatureAlgorithm } from '@cairn/tlog'
+import { type Address, addressOf, canonicalJson, type JsonValue, parseJson } from '@cairn/wire'
+import { Fields, malformed, type TextRule } from './fields.ts'
+
+export type Signer = {
+  readonly id: string
+  readonly algo: SignatureAlgorithm
+  /** The public key, base64url. */
+  readonly key: string
+}
+
+export type SignerSet = {
+  /** How many of the signers must approve. */
+  readonly m: number
+  readonly signers: readonly Signer[]
+}
+
+/** The item (signer_set, root): the set, and the hash of the one it replaces. Its hash is the signer set's hash. */
+export type SignerSetItem = SignerSet & {
+  readonly kind: 'signer_set'
+  readonly id: 'root'
+  readonly prev: Address | null
+}
+
+/** There is one signer set, so its id is fixed. */
+export const SIGNER_SET_ID = 'root'
+/** A commit's signatures are checked by every reader, and a set of 32 ML-DSA-44 keys still fits into one log leaf. */
+const MAX_SIGNERS = 32
+const KEY_BYTES: Readonly<Record<SignatureAlgorithm, number>> = { ed25519: 32, 'ml-dsa-44': 1312 }
+
+export const SIGNER_ID: TextRule = {
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._:#@/-]{0,63}$/,
+  says: '1 to 64 of letters, digits and . _ : # @ / -, beginning with a letter or digit',
+}
+
+/** The two fields of a signer set, read from an object that may have others. */
+export function readSignerSet(fields: Fields): SignerSet {
+  const signers = fields.list('signers', 1, MAX_SIGNERS).map(parseSigner)
+  const repeated = repeatedOf(signers.map(({ id }) => id))
+  if (repeated !== undefined) throw malformed(`The signer set names the signer ${repeated} twice; ids are unique.`)
+  const shared = repeatedOf(signers.map(({ key }) => key))
+  if (shared !== undefined) {
+    const holders = signers.filter(({ key }) => key === shared).map(({ id }) => id)
+    throw malformed(`The signers ${holders.join(' and ')} have one key; each signer has a key of its own.`)
+  }
+  return { m: fields.integer('m', 1, signers.length), signers }
+}
+
+/** One signer of a set, its public half. */
+export function parseSigner(value: JsonValue): Signer {
+  const fields = new Fields(value, 'A signer', ['id', 'algo', 'key'], [])
+  const algo = fields.value('algo')
+  if (algo !== 'ed25519' && algo !== 'ml-dsa-44') throw fields.refused('algo', 'must be "ed25519" or "ml-dsa-44"')
+  return { id: fields.text('id', SIGNER_ID), algo, key: fields.base64url('key', [KEY_BYTES[algo]]) }
+}
+
+function repeatedOf(texts: readonly string[]): string | undefined {
+  return texts.find((text, index) => texts.indexOf(text) !== index)
+}
+
+/** The genesis signer set of a trust-roots file: `{m, signers}`. */
+export function parseTrustRoots(bytes: Uint8Array): SignerSet {
+  return readSignerSet(new Fields(parseJson(bytes), 'The trust-roots file', ['m', 'signers'], []))
+}
+
+/** What a signing input names the set by: the hash of its whole item, so that a restored set is still another one. */
+export function signerSetHash(item: SignerSetItem): Address {
+  return addressOf(canonicalJson(item))
+}
+
+/** Keys of `next` that `current` does not have; each must show that somebody holds it. */
+export function newSigners(current: SignerSet, next: SignerSet): readonly Signer[] {
+  const known = new Set(current.signers.map(({ key }) => key))
+  return next.signers.filter(({ key }) => !known.has(key))
+}

@@ -1,0 +1,116 @@
+/**
+ * What the registry says now: the fold of every payload from genesis on, and a root that proves any part of it.
+ *
+ *   path of an item = SHA-256(kind ‖ 0x00 ‖ id)
+ *   leaf of an item = SHA-256(0x00 ‖ kind ‖ 0x00 ‖ id ‖ 0x00 ‖ 32 bytes: BLAKE3 of the item's canonical JSON)
+ *   root            = the Merkle map of tlog over these; `sha256:<hex>` where it is written
+ *
+ * Kinds and ids contain no zero byte, so the parts cannot be read in two ways.
+ */
+import { CairnError } from '@cairn/kernel'
+import { type Hash, leafHash, type MapProof, MerkleMap, sha256 } from '@cairn/tlog'
+import { type Address, digestOf, toHex } from '@cairn/wire'
+import { type Item, type ItemKind, isLive, itemHash, itemKey, type LiveItem } from './item.ts'
+import { findItem, type ItemTrie, listItems, putItem } from './item-trie.ts'
+import type { Payload } from './payload.ts'
+import { type Refused, refused } from './refusal.ts'
+import { SIGNER_SET_ID, type SignerSetItem } from './signer-set.ts'
+
+type Applied = { readonly kind: 'ok'; readonly state: State } | Refused
+
+/** Immutable: `apply` gives another state, which shares all that did not change. */
+export class State {
+  static readonly EMPTY = new State(MerkleMap.EMPTY, undefined)
+  readonly #proofs: MerkleMap
+  readonly #items: ItemTrie
+
+  private constructor(proofs: MerkleMap, items: ItemTrie) {
+    this.#proofs = proofs
+    this.#items = items
+  }
+
+  /** The state that holds exactly these items, as a snapshot lists them. */
+  static of(items: Iterable<LiveItem>): State {
+    let state = State.EMPTY
+    for (const item of items) state = state.#with(item)
+    return state
+  }
+
+  /** `sha256:<64 hex>`: what an artifact carries. */
+  get root(): string {
+    return `sha256:${toHex(this.#proofs.root)}`
+  }
+
+  /** The signer set in force. */
+  get signerSet(): SignerSetItem {
+    const item = this.get('signer_set', SIGNER_SET_ID)
+    if (item?.kind !== 'signer_set') {
+      throw new CairnError('Internal', 'This state has no signer set: it does not begin with genesis.')
+    }
+    return item
+  }
+
+  get(kind: ItemKind, id: string): LiveItem | undefined {
+    return findItem(this.#items, statePath(kind, id))?.item
+  }
+
+  /** The hash of what stands there: the `prev` of whatever comes next. */
+  hashOf(kind: ItemKind, id: string): Address | null {
+    return findItem(this.#items, statePath(kind, id))?.hash ?? null
+  }
+
+  /** Shows, to whoever knows the root, what (kind, id) is or that it is nothing. */
+  prove(kind: ItemKind, id: string): MapProof {
+    return this.#proofs.prove(statePath(kind, id))
+  }
+
+  /** Every item, by kind and id: a snapshot. */
+  items(): LiveItem[] {
+    const keyed = listItems(this.#items).map((item) => ({ key: itemKey(item), item }))
+    return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ item }) => item)
+  }
+
+  /** The state after all of the payload's items, or which of them does not follow what stands. */
+  apply({ items }: Payload): Applied {
+    const stale = items.find(({ kind, id, prev }) => prev !== this.hashOf(kind, id))
+    if (stale !== undefined) return mismatch(stale, this.hashOf(stale.kind, stale.id))
+    return { kind: 'ok', state: items.reduce((next: State, item) => next.#with(item), this) }
+  }
+
+  #with(item: Item): State {
+    const path = statePath(item.kind, item.id)
+    if (!isLive(item)) return new State(this.#proofs.delete(path), putItem(this.#items, path, undefined))
+    const hash = itemHash(item)
+    const leaf = stateLeaf(item.kind, item.id, hash)
+    return new State(this.#proofs.set(path, leaf), putItem(this.#items, path, { path, item, hash }))
+  }
+}
+
+function mismatch(item: Item, expected: Address | null): Refused {
+  const found = expected === null ? 'there is no such item' : `it is ${expected}`
+  const detail = `${itemKey(item)} has changed: the proposal replaces ${item.prev ?? 'nothing'}, but ${found}. Propose again.`
+  return refused('chain_mismatch', detail)
+}
+
+/** Where (kind, id) stands in the map. */
+export function statePath(kind: ItemKind, id: string): Hash {
+  return sha256(new TextEncoder().encode(`${kind}\0${id}`))
+}
+
+/** What stands there for an item with this hash. */
+export function stateLeaf(kind: ItemKind, id: string, hash: Address): Hash {
+  const key = new TextEncoder().encode(`${kind}\0${id}\0`)
+  const digest = digestOf(hash)
+  const entry = new Uint8Array(key.length + digest.length)
+  entry.set(key)
+  entry.set(digest, key.length)
+  return leafHash(entry)
+}
+
+/** The hash that `sha256:<64 hex>` spells. */
+export function rootHash(text: string): Hash {
+  const digits = text.slice('sha256:'.length)
+  return Uint8Array.from({ length: digits.length / 2 }, (_, at) =>
+    Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16),
+  )
+}

@@ -1,0 +1,137 @@
+/**
+ * Checks a proof file and says what it is worth.
+ *
+ *   checkpoint ──► history ──► subject                      trust or pin given ──► verified
+ *   believed?      approved?   proved by the state root?    neither            ──► consistent, NOT verified
+ */
+import {
+  type Checkpoint,
+  leafHash,
+  parseCheckpoint,
+  parseNote,
+  type SignatureVerifier,
+  verifyInclusion,
+  verifyMapProof,
+} from '@cairn/tlog'
+import { equalBytes } from '@cairn/wire'
+import { itemHash } from './item.ts'
+import { encodeLeaf } from './leaf.ts'
+import type { NameProof, Proof } from './proof.ts'
+import { rootHash, stateLeaf, statePath } from './state.ts'
+import type { TrustFile } from './trust.ts'
+import { type Check, expecting, type Finding, proofRefused, type Verdict, verdictOf } from './verdict.ts'
+import { type VerifyOptions, verifyCheckpoint } from './verify-checkpoint.ts'
+import { type History, verifyHistory } from './verify-history.ts'
+
+/** The verdict on a proof. Never throws for what the proof holds; whoever stores pins stores the one it returns. */
+export function verifyProof(
+  proof: Proof,
+  trust: TrustFile | undefined,
+  verifier: SignatureVerifier,
+  options: VerifyOptions,
+): Verdict {
+  try {
+    return examine(proof, trust ?? options.pin?.trust, verifier, options)
+  } catch (error) {
+    return verdictOf(error)
+  }
+}
+
+function examine(
+  proof: Proof,
+  trust: TrustFile | undefined,
+  verifier: SignatureVerifier,
+  options: VerifyOptions,
+): Verdict {
+  const checkpoint = parseCheckpoint(parseNote(proof.checkpoint).text)
+  const { origin } = checkpoint
+  if (trust !== undefined && origin !== trust.origin) {
+    throw proofRefused('other_origin', `The proof is of the log ${origin}, not of ${trust.origin}.`)
+  }
+  const { checkpoint: note, consistency } = proof
+  const believed = trust && { trust, ...verifyCheckpoint(note, consistency, trust, verifier, options) }
+  const history = verifyHistory(proof, checkpoint, trust, verifier)
+  const finding = proof.type === 'name' ? verifyName(proof, checkpoint, history) : verifyVersion(proof.version, history)
+  const checked = [...describeHistory(proof, history), ...describeFinding(finding)]
+  const examined = { origin, finding, checked, unchecked: [FOLD] }
+  if (believed === undefined) return { ...examined, kind: 'consistent', unchecked: [...UNTRUSTED, FOLD] }
+  return {
+    ...examined,
+    kind: 'verified',
+    checked: [...believed.checked, ...checked],
+    unchecked: [...believed.unchecked, FOLD],
+    cosigned: believed.cosigned,
+    pin: { trust: believed.trust, size: checkpoint.size, root: checkpoint.root },
+  }
+}
+
+function verifyVersion(version: number, { artifact, head }: History): Finding {
+  if (artifact.version === version) return { type: 'version', artifact, head }
+  throw proofRefused('wrong_subject', `The proof ends with version ${artifact.version}, not with ${version}.`)
+}
+
+function verifyName(proof: NameProof, { size, root }: Checkpoint, history: History): Finding {
+  const { name, item, lastLeaf } = proof
+  const { head, artifact } = history
+  const leaf = expecting('malformed', () => leafHash(encodeLeaf(lastLeaf.leaf)))
+  expecting('not_included', () => {
+    verifyInclusion({ index: size - 1, size, leaf, root, proof: lastLeaf.inclusion })
+  })
+  const { version, hash } = lastLeaf.leaf.head
+  if (version !== head.version || hash !== head.hash) {
+    throw proofRefused('not_current', `The proof is about version ${head.version}, but HEAD is version ${version}.`)
+  }
+  const path = statePath('name', name)
+  const found = expecting('state_proof', () => verifyMapProof(rootHash(artifact.state_root), path, proof.itemProof))
+  const expected = item === null ? undefined : stateLeaf('name', name, itemHash(item))
+  const isProved = found !== undefined && expected !== undefined ? equalBytes(found, expected) : found === expected
+  if (!isProved || (item !== null && item.id !== name)) {
+    throw proofRefused('state_proof', `The state of version ${head.version} says something else of ${name}.`)
+  }
+  if (item !== null) verifyItemApproved(proof, itemHash(item))
+  return { type: 'name', name, item, head }
+}
+
+/** The state root is the log's word; that the item was agreed upon is the signers'. A proof has both. */
+function verifyItemApproved({ commits, name }: NameProof, hash: string): void {
+  const isSet = commits.some(({ artifact }) => artifact.payload.items.some((item) => itemHash(item) === hash))
+  if (!isSet) throw proofRefused('item_not_approved', `No commit in the proof gives ${name} this meaning.`)
+}
+
+const UNTRUSTED: readonly Check[] = [
+  { check: 'checkpoint_signature', detail: 'Without a trust file nobody is known whose signature would count.' },
+  { check: 'genesis', detail: 'The genesis is the one the file itself brings.' },
+  { check: 'witnesses', detail: 'A split view is not excluded: there is no witness policy.' },
+  { check: 'age', detail: 'How old the checkpoint is cannot be said.' },
+  { check: 'pin', detail: 'No earlier checkpoint of this log is known here to compare with.' },
+]
+
+const FOLD: Check = {
+  check: 'fold',
+  detail: 'That the state root is the sum of all versions is the word of the log; reading the whole log checks it.',
+}
+
+function describeHistory({ commits }: Proof, { log, head, signerSets, approved }: History): Check[] {
+  const approvals =
+    head.version === 0
+      ? 'Version 0 is genesis, which nobody approves.'
+      : `Version ${head.version} and every earlier commit in the proof has its quorum; ${approved.join(', ')} approved it.`
+  const sets =
+    signerSets === 1 ? 'The signers are those of genesis' : `Each of ${signerSets} signer sets approved the next`
+  return [
+    { check: 'genesis', detail: `The history begins with ${log.genesis}.` },
+    { check: 'inclusion', detail: `${commits.length} commits are in the tree of the checkpoint, in order.` },
+    { check: 'signer_sets', detail: `${sets}, and the state root names the last.` },
+    { check: 'approvals', detail: approvals },
+  ]
+}
+
+function describeFinding(finding: Finding): Check[] {
+  if (finding.type === 'version') return []
+  const { name, item, head } = finding
+  const meaning = item === null ? 'means nothing' : `means ${item.manifest}`
+  return [
+    { check: 'current_head', detail: `The last leaf of the checkpoint says that version ${head.version} is HEAD.` },
+    { check: 'state', detail: `The state of version ${head.version} proves that ${name} ${meaning}.` },
+  ]
+}
