@@ -1,5 +1,5 @@
 /** `cairn start`: a node, from its flags to its exit code. */
-import { RealProcess } from '@cairn/platform'
+import { keepHeapSmall, RealProcess } from '@cairn/platform'
 import type { ReadyFacts } from './banner.ts'
 import { readStartFlags, type StartOptions } from './flags.ts'
 import { openNode } from './open.ts'
@@ -19,6 +19,7 @@ export interface NodeWatcher {
 
 /** Runs a node until it is told to stop; returns the exit code. Throws, with nothing left behind, if it cannot start. */
 export async function runNode(options: StartOptions, watcher: NodeWatcher): Promise<number> {
+  keepHeapSmall()
   const host = new RealProcess()
   const { isTerminal } = watcher
   const flags = readStartFlags(options, host.environment, SERVICES)

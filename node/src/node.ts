@@ -5,7 +5,8 @@
  *
  *     stop: every service drains at once; the node's own port goes last, then files, threads, log
  */
-import { openQueue, type Queue, type StopReport, Watch } from '@cairn/kernel'
+import type { StorageClient } from '@cairn/clients'
+import { Bus, openQueue, type Queue, type StopReport, Watch } from '@cairn/kernel'
 import type { ServiceModule, StartedService } from '@cairn/platform'
 import {
   type ConfigRow,
@@ -24,6 +25,7 @@ import type { NodeConfig } from './config.ts'
 import type { Machine } from './machine.ts'
 import { probe } from './probe.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
+import { type StorageAccess, storageAccess } from './storage-access.ts'
 import type { TokenKeys } from './token-keys.ts'
 import { NODE_TOPOLOGY } from './topology.ts'
 import { VERSION } from './version.ts'
@@ -45,15 +47,21 @@ export class CairnNode implements NodeControl {
   readonly keys: TokenKeys
   readonly #parts: NodeParts
   readonly #services: Started[] = []
+  /** How services of this node call each other. */
+  readonly #accesses: StorageAccess[] = []
   readonly #stopOrder = new Watch<'none' | 'drain' | 'abort'>('none')
   readonly #reloads: Queue<ReloadSource>
+  /** Only what every service says about itself. */
+  readonly #events: Bus<unknown>
   #own: RunningService<ServiceConfig> | undefined
   #fatal = false
 
   constructor(parts: NodeParts) {
     this.#parts = parts
     this.keys = parts.keys
-    this.#reloads = openQueue(parts.machine.node.platform, NODE_TOPOLOGY, 'reloads')
+    const { platform } = parts.machine.node
+    this.#reloads = openQueue(platform, NODE_TOPOLOGY, 'reloads')
+    this.#events = new Bus(platform, NODE_TOPOLOGY)
   }
 
   /** Starts every service, then the node's own port, and asks each of them; whatever fails, nothing stays behind. */
@@ -101,8 +109,10 @@ export class CairnNode implements NodeControl {
   /** Drains every service at once and closes everything; says what had to be aborted. */
   async stop(): Promise<StopReport> {
     const reports = await Promise.all(this.#services.map(async ({ running }) => await running.stop()))
+    for (const access of this.#accesses) await access[Symbol.asyncDispose]()
     if (this.#own !== undefined) reports.push(await this.#own.stop())
     this.#reloads.abort()
+    this.#events.close()
     await this.#parts.data.close()
     return {
       aborted: reports.flatMap(({ aborted }) => aborted),
@@ -116,8 +126,7 @@ export class CairnNode implements NodeControl {
     const services = await Promise.all(
       this.#services.map(async (service) => {
         const { name, running } = service
-        const { ready, conditions } = running.health.readiness.value
-        const missing = Object.keys(conditions).filter((condition) => conditions[condition]?.ready !== true)
+        const { ready, missing } = running.health.readiness.value
         return { name, urls: running.urls, ready, missing, summary: await service.summary() }
       }),
     )
@@ -161,7 +170,8 @@ export class CairnNode implements NodeControl {
   async #startService(module: ServiceModule): Promise<Started> {
     const { machine, store, data } = this.#parts
     const { platform, metricsText } = machine.service(module.name, module.metrics)
-    const started = await module.start({
+    const host = {
+      ...this.#neighbours(module.name, platform),
       platform,
       config: store.config(module.name) as never,
       authorizer: capabilityAuthorizer(platform.clock, () => this.keys.verifier(module.name)),
@@ -171,9 +181,20 @@ export class CairnNode implements NodeControl {
       onFatal: () => {
         this.#fatal = true
       },
-    })
+    }
+    const started = await module.start(host)
     this.#follow(module.name, started.running, platform)
     return { name: module.name, ...started }
+  }
+
+  /** The services of this node that another of them calls. */
+  #neighbours(name: string, platform: Machine['node']['platform']): { readonly storage?: StorageClient } {
+    const storage = this.#services.find((service) => service.name === 'storage')
+    if (name !== 'registry' || storage === undefined) return {}
+    const { ingress } = storage.running
+    const access = storageAccess(platform, ingress, (scopes) => this.keys.mint('storage', scopes, []))
+    this.#accesses.push(access)
+    return { storage: access.client }
   }
 
   /** The port of the node itself, and the socket in the data directory that the command line uses. */
@@ -187,7 +208,7 @@ export class CairnNode implements NodeControl {
       conditions: [],
       version: { service: 'node', version: VERSION },
       metricsText,
-      build: async ({ supervisor }) => {
+      build: ({ supervisor }) => {
         supervisor.start('reloader', async ({ draining }) => {
           for (;;) {
             const next = await this.#reloads.recv({ signal: draining })
@@ -195,7 +216,8 @@ export class CairnNode implements NodeControl {
             await this.#reload(next.item)
           }
         })
-        return await Promise.resolve({ routes: nodeRoutes(this, () => platform.clock.wall()) })
+        const events = this.#events
+        return { routes: nodeRoutes(this, platform.clock, events), events }
       },
       onFatal: () => {
         this.#fatal = true

@@ -1,6 +1,14 @@
 /** What an administrator asks of a running node; the command line is the usual caller. */
-import { CairnError } from '@cairn/kernel'
-import { defineRoutes, json, type ReloadOutcome, type RouteTable, renderProblems, route } from '@cairn/platform'
+import { CairnError, type Clock, type EventBus } from '@cairn/kernel'
+import {
+  defineRoutes,
+  eventsRoute,
+  json,
+  type ReloadOutcome,
+  type RouteTable,
+  renderProblems,
+  route,
+} from '@cairn/platform'
 import { AUDIENCES, type Caveat, isScope, type Scope } from '@cairn/wire'
 import { z } from 'zod'
 import type { TokenKeys } from './token-keys.ts'
@@ -46,7 +54,7 @@ const mintBody = z.strictObject({
   max_bytes: z.int().min(0).optional(),
 })
 
-export function nodeRoutes(control: NodeControl, wallNow: () => number): RouteTable {
+export function nodeRoutes(control: NodeControl, clock: Clock, events: EventBus): RouteTable {
   return defineRoutes([
     route({
       ...admin,
@@ -91,11 +99,12 @@ export function nodeRoutes(control: NodeControl, wallNow: () => number): RouteTa
         throw new CairnError('Conflict', detail, { code: 'config_refused' })
       },
     }),
-    ...tokenRoutes(control, wallNow),
+    ...tokenRoutes(control, clock),
+    eventsRoute(clock, events),
   ])
 }
 
-function tokenRoutes(control: NodeControl, wallNow: () => number): RouteTable {
+function tokenRoutes(control: NodeControl, clock: Clock): RouteTable {
   const { keys } = control
   return [
     route({
@@ -105,7 +114,7 @@ function tokenRoutes(control: NodeControl, wallNow: () => number): RouteTable {
       summary: 'Mints a capability token for one service.',
       body: mintBody,
       responses: { 201: { description: 'The token.', schema: z.strictObject({ token: z.string() }) } },
-      handler: ({ body }) => json(201, { token: keys.mint(body.aud, body.scopes, caveatsOf(body, wallNow())) }),
+      handler: ({ body }) => json(201, { token: keys.mint(body.aud, body.scopes, caveatsOf(body, clock.wall())) }),
     }),
     route({
       ...admin,

@@ -31,7 +31,14 @@ export const NODE_TOPOLOGY = defineTopology({
       does: 'Requests to read the configuration again.',
     },
   },
-  broadcasts: {},
+  broadcasts: {
+    events: {
+      capacity: 256,
+      from: ['signals', 'listener', 'config-reloader'],
+      to: ['listener'],
+      does: 'What becomes of the node, as hints: `kernel.health`, `kernel.config.updated`, `kernel.crash`, `kernel.shutdown`.',
+    },
+  },
   watches: {
     stop: {
       from: ['signals', 'listener'],

@@ -3,7 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { ask } from './asking.ts'
-import { Home } from './running-node.ts'
+import { hasCurl } from './curl.ts'
+import { Home, type RunningNode } from './running-node.ts'
+import { Asker, publishedOperations } from './storage-row.ts'
+import { commonRefusals, OWN_ROWS } from './storage-rows.ts'
 
 const ARGS = ['--amnesia', '--port-base', '0']
 
@@ -12,12 +15,17 @@ function hasStrace(): boolean {
   return spawnSync('strace', ['-qq', '-e', 'trace=none', 'true'], { stdio: 'ignore' }).status === 0
 }
 
+/** The administrator's, as the banner shows it. */
+async function tokenOf({ stderr }: RunningNode): Promise<string> {
+  return /^ {2}Token {4}(\S+)$/.exec(await stderr.find((line) => line.startsWith('  Token')))?.[1] ?? ''
+}
+
 test('with amnesia no file is written, the token is shown once, and everything works', async () => {
   await using home = await Home.make()
   const node = home.start({ args: ARGS })
   const ready = await node.ready()
   assert.equal(ready.kept, false)
-  const token = /^ {2}Token {4}(\S+)$/.exec(await node.stderr.find((line) => line.startsWith('  Token')))?.[1] ?? ''
+  const token = await tokenOf(node)
   const headers = { authorization: `Bearer ${token}` }
   const url = ready.urls['node']![0]!
   assert.equal((await ask(url, '/admin/keys/rotate', { method: 'POST', headers })).status, 200)
@@ -27,9 +35,9 @@ test('with amnesia no file is written, the token is shown once, and everything w
   assert.deepEqual(await readdir(home.path), [])
 })
 
-test('with amnesia no file is even opened for writing', async (t) => {
-  if (!hasStrace()) {
-    t.skip('tool absent: strace')
+test('with amnesia no file is even opened for writing, whatever storage is asked', async (t) => {
+  if (!hasStrace() || !hasCurl()) {
+    t.skip('tool absent: strace or curl')
     return
   }
   await using home = await Home.make()
@@ -39,10 +47,12 @@ test('with amnesia no file is even opened for writing', async (t) => {
     'open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,symlink,symlinkat'
   const node = home.start({
     args: ARGS,
+    environment: { CAIRN__STORAGE__INGRESS__DECOMPRESS_MAX_BYTES: '512KiB' },
     under: ['strace', '-f', '-qq', '--seccomp-bpf', '-o', trace, '-e', `trace=${calls}`, process.execPath],
   })
   const ready = await node.ready()
-  assert.equal((await ask(ready.urls['node']![0]!, '/readyz')).status, 200)
+  const asker = await Asker.of(ready, await tokenOf(node))
+  for (const row of [...OWN_ROWS, ...commonRefusals(publishedOperations())]) await asker.ask(row)
   process.kill(ready.pid, 'SIGTERM')
   assert.deepEqual(await node.ended, { code: 0, signal: null })
   const lines = (await readFile(trace, 'utf8')).split('\n')
@@ -55,4 +65,5 @@ test('with amnesia no file is even opened for writing', async (t) => {
   // Devices are not files: nothing written there is kept.
   const written = lines.filter((line) => isWrite(line) && !/"\/dev\/(?:null|tty|urandom)"/.test(line))
   assert.deepEqual(written, [])
+  assert.deepEqual(await readdir(home.path), [])
 })

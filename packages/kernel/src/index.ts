@@ -6,7 +6,7 @@ export { canceled, throwIfCanceled, type Waiter, Waiters, type WaitOptions, wait
 export { type Seen, Watch, type Watching } from './channel/watch.ts'
 export { type Clock, SystemClock, type Timer, VirtualClock } from './clock.ts'
 export { CairnError, ERRORS, type ErrorKind, type ErrorOptions, type ErrorRow, isKind, toCairnError } from './errors.ts'
-export { Bus, type BusEvent } from './observe/bus.ts'
+export { Bus, type BusEvent, type EventBus, type Kept, type KernelEvents } from './observe/bus.ts'
 export { Config, type ConfigSnapshot } from './observe/config.ts'
 export { type Condition, Health, type Readiness } from './observe/health.ts'
 export { type LiveEntry, type LiveFacts, type LiveKind, LiveTopology } from './observe/live.ts'

@@ -11,18 +11,22 @@ export type Address = `b3:${string}`
 const HEX_DIGITS = 64
 const DIGEST_BYTES = 32
 const PREFIX = 'b3:'
+const ADDRESS = /^b3:[0-9a-f]{64}$/
 /** Codes of the multicodec table: the codec `raw` and the multihash `blake3`. */
 const RAW = 0x55
 const BLAKE3 = 0x1e
 
 /** Checks that `text` is an address; the error says what is wrong with it. */
 export function parseAddress(text: string): Address {
-  const problem = addressProblem(text)
-  if (problem !== undefined) throw new CairnError('Malformed', `This is not an address (b3:<64 hex>): ${problem}.`)
-  return `b3:${text.slice(PREFIX.length)}`
+  if (isAddress(text)) return text
+  throw new CairnError('Malformed', `This is not an address (b3:<64 hex>): ${addressProblem(text)}.`)
 }
 
-function addressProblem(text: string): string | undefined {
+function isAddress(text: string): text is Address {
+  return ADDRESS.test(text)
+}
+
+function addressProblem(text: string): string {
   if (!text.startsWith(PREFIX)) {
     if (/^b3:/i.test(text)) return 'the prefix must be lowercase'
     return 'it does not start with b3:'
@@ -33,8 +37,7 @@ function addressProblem(text: string): string | undefined {
     return `character ${PREFIX.length + foreign.index + 1} is ${JSON.stringify(foreign[0])}, not a hexadecimal digit`
   }
   if (digits.length !== HEX_DIGITS) return `it has ${digits.length} hexadecimal digits instead of ${HEX_DIGITS}`
-  if (/[A-F]/.test(digits)) return 'hexadecimal digits must be lowercase'
-  return undefined
+  return 'hexadecimal digits must be lowercase'
 }
 
 /** The address of the object with these bytes. */

@@ -2,13 +2,14 @@
  * From an `Authorization` header to a decision.
  *
  *   Bearer aaa.bbb.ccc          one token per service, joined by dots
- *          │   └── aud = mine → key known? → signed? → revoked? → every caveat? → scope? → grant
+ *          │   └── aud = mine → key known? → signed?      the same for as long as the keyring is
+ *          │            → key retired? → revoked? → every caveat? → scope? → grant      asked each time
  *          └── another service's: left alone
  */
 import { CairnError, isKind } from '@cairn/kernel'
 import { type CapabilityRequest, denialOf, readCaveat } from './caveats.ts'
 import type { DenyReason } from './deny-reasons.ts'
-import { isRetired, type Keyring } from './keyring.ts'
+import { isRetired, type Keyring, type KeyringKey } from './keyring.ts'
 import { ANY_SCOPE } from './scopes.ts'
 import { isSignedBy, type ReadToken, readToken, type Token } from './token.ts'
 
@@ -58,15 +59,42 @@ export interface Verifier {
   readonly isRevoked: (tid: string) => boolean
 }
 
+/** A token that was signed for the holder of the ring, and by which key. It may still be of no use. */
+export interface AuthenticToken {
+  readonly token: Token
+  readonly key: KeyringKey
+}
+
 /** Whether this bearer allows this request at the service that holds `verifier.keyring`. */
 export function verifyBearer(verifier: Verifier, bearer: string | undefined, request: CapabilityRequest): Verdict {
-  if (bearer === undefined || bearer === '') return denied('token_missing')
+  const authentic = authenticate(verifier.keyring, bearer)
+  return typeof authentic === 'string' ? denied(authentic) : judgeToken(verifier, authentic, request)
+}
+
+/**
+ * The token for the holder of the ring, if it is genuine, else why it must not be believed. The same for as long as the
+ * ring is: whoever keeps the answer need not ask again, but for every request `judgeToken`.
+ */
+export function authenticate(keyring: Keyring, bearer: string | undefined): AuthenticToken | DenyReason {
+  if (bearer === undefined || bearer === '') return 'token_missing'
   const tokens = tryRead(bearer)
-  if (typeof tokens === 'string') return denied(tokens)
-  const token = tokens.find(({ claims }) => claims.aud === verifier.keyring.holder)
-  if (token === undefined) return denied('token_audience')
-  const distrust = distrustOf(verifier, token, request.nowMs)
-  return distrust === undefined ? judge(token.claims, request) : denied(distrust)
+  if (typeof tokens === 'string') return tokens
+  const token = tokens.find(({ claims }) => claims.aud === keyring.holder)
+  if (token === undefined) return 'token_audience'
+  const key = keyring.keys.find(({ kid }) => kid === token.claims.kid)
+  if (key === undefined) return 'token_unknown_key'
+  return isSignedBy(key.secret, token) ? { token: token.claims, key } : 'token_signature'
+}
+
+/** Whether a genuine token allows this request, now. */
+export function judgeToken(
+  { isRevoked }: Pick<Verifier, 'isRevoked'>,
+  { token, key }: AuthenticToken,
+  request: CapabilityRequest,
+): Verdict {
+  if (isRetired(key, request.nowMs)) return denied('token_retired_key')
+  if (isRevoked(token.tid)) return denied('token_revoked')
+  return judge(token, request)
 }
 
 function tryRead(bearer: string): readonly ReadToken[] | DenyReason {
@@ -77,16 +105,6 @@ function tryRead(bearer: string): readonly ReadToken[] | DenyReason {
     if (isKind(error, 'Malformed')) return 'token_malformed'
     throw error
   }
-}
-
-/** Why the claims must not be believed, if so. Nothing in a token is acted on before this. */
-function distrustOf(verifier: Verifier, token: ReadToken, nowMs: number): DenyReason | undefined {
-  const key = verifier.keyring.keys.find(({ kid }) => kid === token.claims.kid)
-  if (key === undefined) return 'token_unknown_key'
-  if (isRetired(key, nowMs)) return 'token_retired_key'
-  if (!isSignedBy(key.secret, token)) return 'token_signature'
-  if (verifier.isRevoked(token.claims.tid)) return 'token_revoked'
-  return undefined
 }
 
 function judge(token: Token, request: CapabilityRequest): Verdict {

@@ -8,6 +8,14 @@ export function plainBytes(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
+/**
+ * Gives the memory behind the bytes back at once, if they are all that is in it; nobody may look at them again. The
+ * collector is in no hurry with buffers: of a long stream, a hundred megabytes would wait for it.
+ */
+export function freeBytes({ byteLength, buffer }: Uint8Array): void {
+  if (byteLength === buffer.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
 /** Lowercase hexadecimal. */
 export function toHex(bytes: Uint8Array): string {
   return bytesToHex(bytes)

@@ -7,11 +7,20 @@ export {
   digestOf,
   parseAddress,
 } from './address.ts'
-export { bearerOf, joinTokens, readBundle, type Verdict, type Verifier, verifyBearer } from './bearer.ts'
+export {
+  type AuthenticToken,
+  authenticate,
+  bearerOf,
+  joinTokens,
+  judgeToken,
+  readBundle,
+  type Verdict,
+  type Verifier,
+} from './bearer.ts'
 export { chainingValue, fold } from './blake3/chaining.ts'
 export type { Blake3Hasher } from './blake3/engine.ts'
 export { blake3, createBlake3, deriveBlake3Key, keyedBlake3 } from './blake3/hash.ts'
-export { compareBytes, equalBytes, equalSecrets, fromBase64url, toBase64url, toHex } from './bytes.ts'
+export { compareBytes, equalBytes, equalSecrets, freeBytes, fromBase64url, toBase64url, toHex } from './bytes.ts'
 export { type CapabilityRequest, type Caveat, type RawCaveat, readCaveat } from './caveats.ts'
 export { decodeCbor, encodeCbor } from './cbor.ts'
 export { createUlid, isCorrelationId } from './correlation.ts'
@@ -54,6 +63,7 @@ export {
   type PreconditionOutcome,
 } from './preconditions.ts'
 export { PROBLEM_MEDIA_TYPE, type Problem, problemOf } from './problem.ts'
+export { objectIn, problemError, type Refusal } from './problem-error.ts'
 export { formatByteSize, formatDuration, parseByteSize, parseDuration } from './quantities.ts'
 export {
   type ByteRange,

@@ -38,10 +38,10 @@ export function createBroadcast<T>(capacity: number): BroadcastCore<T> {
   return { capacity, slots, published: 0, state: 'open', waiters: new Waiters(), readers: 0 }
 }
 
-/** A new reader hears what is published from now on. */
-export function subscribe<T>(broadcast: BroadcastCore<T>): Reader {
+/** A new reader hears what is published from now on, or what is kept of everything from a place on. */
+export function subscribe<T>(broadcast: BroadcastCore<T>, from = broadcast.published): Reader {
   broadcast.readers += 1
-  return { place: broadcast.published }
+  return { place: Math.min(from, broadcast.published) }
 }
 
 /** Stores the value over the oldest; false once closed. */

@@ -15,6 +15,7 @@ export class Broadcast<T> {
   readonly #runtime: Runtime
   readonly #warning: RepeatedWarning
   readonly #unlist: () => void
+  #lost = 0
 
   constructor(runtime: Runtime, { name, capacity }: BroadcastOptions) {
     this.name = name
@@ -29,10 +30,11 @@ export class Broadcast<T> {
     return core.publish(this.#core, value)
   }
 
-  /** Hears everything published from now on, until closed. */
-  subscribe(): Subscription<T> {
-    return new Subscription(this.#core, (missed) => {
+  /** Hears everything published from now on, until closed; or, of what is kept, everything from that place on. */
+  subscribe(from?: number): Subscription<T> {
+    return new Subscription(this.#core, from, (missed) => {
       this.#runtime.metrics.count('bus_lagged_total', { topic: this.name }, missed)
+      this.#lost += missed
       this.#warning.happened({ topic: this.name }, missed)
     })
   }
@@ -42,8 +44,10 @@ export class Broadcast<T> {
     this.#unlist()
   }
 
-  facts(): { capacity: number; published: number; subscribers: number } {
-    return { capacity: this.#core.capacity, published: this.#core.published, subscribers: this.#core.readers }
+  /** `lost` is what slow subscribers missed, all of them together. */
+  facts(): { capacity: number; published: number; subscribers: number; lost: number } {
+    const { capacity, published, readers: subscribers } = this.#core
+    return { capacity, published, subscribers, lost: this.#lost }
   }
 }
 
@@ -53,10 +57,15 @@ export class Subscription<T> implements AsyncIterable<core.Heard<T>>, Disposable
   readonly #onLag: (missed: number) => void
   #closed = false
 
-  constructor(broadcast: core.BroadcastCore<T>, onLag: (missed: number) => void) {
+  constructor(broadcast: core.BroadcastCore<T>, from: number | undefined, onLag: (missed: number) => void) {
     this.#core = broadcast
-    this.#reader = core.subscribe(broadcast)
+    this.#reader = core.subscribe(broadcast, from)
     this.#onLag = onLag
+  }
+
+  /** How many values had been published with the last one that this subscriber heard, or was told it lost. */
+  get place(): number {
+    return this.#reader.place
   }
 
   /** The next value, a count of values lost, or `closed`. */

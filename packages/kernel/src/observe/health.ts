@@ -8,6 +8,8 @@ export interface Condition {
 
 export interface Readiness {
   readonly ready: boolean
+  /** The conditions that are not met. */
+  readonly missing: readonly string[]
   readonly conditions: Readonly<Record<string, Condition>>
 }
 
@@ -17,10 +19,12 @@ export interface Readiness {
  */
 export class Health {
   readonly #readiness: Watch<Readiness>
+  readonly #onFlip: (readiness: Readiness) => void
   #fatal: { readonly task: string; readonly why: string } | undefined
 
-  /** Every condition starts unmet. */
-  constructor(conditions: readonly string[]) {
+  /** Every condition starts unmet. `onFlip` hears when the service becomes ready, and when it is so no longer. */
+  constructor(conditions: readonly string[], onFlip: (readiness: Readiness) => void = () => {}) {
+    this.#onFlip = onFlip
     const unmet: Condition = { ready: false, why: 'starting' }
     this.#readiness = new Watch(readinessOf(Object.fromEntries(conditions.map((name) => [name, unmet]))))
   }
@@ -51,10 +55,13 @@ export class Health {
     const current = conditions[name]
     if (current === undefined) throw new TypeError(`The condition ${name} is not declared.`)
     if (current.ready === condition.ready && current.why === condition.why) return
-    this.#readiness.set(readinessOf({ ...conditions, [name]: condition }))
+    const [before, after] = [this.#readiness.value, readinessOf({ ...conditions, [name]: condition })]
+    this.#readiness.set(after)
+    if (before.ready !== after.ready) this.#onFlip(after)
   }
 }
 
 function readinessOf(conditions: Readonly<Record<string, Condition>>): Readiness {
-  return { ready: Object.values(conditions).every((condition) => condition.ready), conditions }
+  const missing = Object.keys(conditions).filter((name) => conditions[name]?.ready !== true)
+  return { ready: missing.length === 0, missing, conditions }
 }

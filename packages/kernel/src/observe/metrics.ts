@@ -26,7 +26,11 @@ export interface Metrics {
 /** What the kernel itself counts; every service has these. */
 export const KERNEL_METRICS = {
   queue_depth: { type: 'gauge', labels: ['queue'], help: 'Items waiting in a queue, read when scraped.' },
-  queue_dropped_total: { type: 'counter', labels: ['queue'], help: 'Items a queue refused, dropped or discarded.' },
+  queue_dropped_total: {
+    type: 'counter',
+    labels: ['queue'],
+    help: 'Items a queue refused, dropped or discarded, or a slow subscriber lost.',
+  },
   busy_rejections_total: {
     type: 'counter',
     labels: ['endpoint'],
@@ -34,6 +38,7 @@ export const KERNEL_METRICS = {
   },
   bus_lagged_total: { type: 'counter', labels: ['topic'], help: 'Values a slow broadcast subscriber lost.' },
   tasks_spawned_total: { type: 'counter', labels: ['kind'], help: 'Tasks started, restarts included.' },
+  service_restarts_total: { type: 'counter', labels: ['kind'], help: 'Tasks started again after they failed.' },
   tasks_canceled_total: { type: 'counter', labels: ['kind'], help: 'Tasks that ended because they were asked to.' },
   tasks_aborted_total: { type: 'counter', labels: ['kind'], help: 'Tasks aborted at the drain deadline.' },
   tasks_panicked_total: { type: 'counter', labels: ['kind'], help: 'Tasks that ended with an error nobody caught.' },

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Broadcast } from '../channel/broadcast.ts'
 import { ERRORS } from '../errors.ts'
 import { virtualRuntime } from '../runtime.ts'
-import { Bus, type BusEvent } from './bus.ts'
+import { Bus } from './bus.ts'
 import { Config } from './config.ts'
 import { Health } from './health.ts'
 import { KERNEL_METRICS, MemoryMetrics } from './metrics.ts'
+import { defineTopology } from './topology.ts'
 
 test('an undeclared metric, a wrong type and a wrong label are defects', () => {
   const metrics = new MemoryMetrics()
@@ -83,16 +83,42 @@ test('a configuration is swapped whole', () => {
   assert.equal(config.snapshot.version, 1)
 })
 
-test('the bus carries typed topics', async () => {
+const TOPOLOGY = defineTopology({
+  service: 'registry',
+  tasks: {},
+  queues: {},
+  broadcasts: { events: { capacity: 2, from: [], to: [], does: 'What happened.' } },
+  watches: {},
+  owners: {},
+  timeouts: {},
+})
+
+test('the bus carries typed topics, and what every service says about itself', async () => {
   interface Topics {
     'registry.updated': { version: number }
-    'config.updated': { service: string }
   }
-  const events = new Broadcast<BusEvent<Topics>>(virtualRuntime(), { name: 'events', capacity: 8 })
-  const bus = new Bus<Topics>(events)
+  const bus = new Bus<Topics>(virtualRuntime(), TOPOLOGY)
   using subscription = bus.subscribe()
-  bus.publish({ topic: 'registry.updated', body: { version: 7 } })
-  const heard = await subscription.recv()
-  assert.deepEqual(heard, { tag: 'value', value: { topic: 'registry.updated', body: { version: 7 } } })
-  events.close()
+  const updated = { topic: 'registry.updated', body: { version: 7 } } as const
+  const shutdown = { topic: 'kernel.shutdown', body: { service: 'registry' } } as const
+  bus.publish(updated)
+  bus.publish(shutdown)
+  assert.deepEqual(await subscription.recv(), { tag: 'value', value: updated })
+  assert.deepEqual(await subscription.recv(), { tag: 'value', value: shutdown })
+  bus.close()
+})
+
+test('who comes back to the bus goes on where they were, as far as it is kept', () => {
+  const bus = new Bus<{ tick: number }>(virtualRuntime(), TOPOLOGY)
+  for (const body of [1, 2, 3]) bus.publish({ topic: 'tick', body })
+  assert.deepEqual(bus.kept(), { oldest: 1, newest: 3 })
+  using back = bus.subscribe(2)
+  assert.deepEqual(back.tryReceive(), { tag: 'value', value: { topic: 'tick', body: 3 } })
+  assert.equal(back.place, 3)
+  assert.equal(back.tryReceive(), undefined)
+  using late = bus.subscribe(0)
+  assert.deepEqual([late.tryReceive(), late.place], [{ tag: 'lagged', missed: 1 }, 1])
+  using early = bus.subscribe(99)
+  assert.deepEqual([early.tryReceive(), early.place], [undefined, 3])
+  bus.close()
 })

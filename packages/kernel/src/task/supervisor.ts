@@ -26,6 +26,8 @@ export type TaskBody = (context: TaskContext) => Promise<void>
 export interface SupervisorOptions {
   /** How long accepted work may take to finish once shutdown begins. */
   readonly drainDeadlineMs: number
+  /** A task ended with an error nobody caught. */
+  readonly onCrash?: (task: string) => void
   /** A task failed too often; the service is going down because of it. */
   readonly onFatal?: (task: string, error: unknown) => void
 }
@@ -88,6 +90,7 @@ export class Supervisor {
         await sleep(this.#runtime.clock, decision.afterMs, { signal: this.shutdown.draining })
         // The drain may have begun between the end of the pause and now.
         if (this.shutdown.draining.aborted) return
+        this.#runtime.metrics.count('service_restarts_total', { kind })
       }
     } catch (error) {
       // Only the pause before a restart can throw here: the service drains, so there is no restart.
@@ -112,6 +115,7 @@ export class Supervisor {
       }
       metrics.count('tasks_panicked_total', { kind })
       log.error({ task, error }, 'task failed')
+      this.#options.onCrash?.(task)
       return { exit: 'failed', error }
     }
   }

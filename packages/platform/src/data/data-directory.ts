@@ -17,7 +17,7 @@ import { CairnError, Closeable, isKind, type Runtime } from '@cairn/kernel'
 import type { DiskLock } from '../disk/disk.ts'
 import { makeDirectories, readSmallFile, replaceSmallFile } from '../disk/durable-file.ts'
 import type { Platform } from '../platform.ts'
-import { decodeSecret, encodeSecret } from './secret-file.ts'
+import { readSecret, writeSecret } from './secret-file.ts'
 
 /** What it takes of the platform. */
 type Machine = Runtime & Pick<Platform, 'disk' | 'crypto'>
@@ -145,21 +145,6 @@ async function finishFirstStart({ disk }: Machine, path: string): Promise<void> 
   // A start that was killed may have left a key whose name is not durable yet; `format` must not be so before it.
   await disk.syncDirectory(`${path}/keys`)
   await replaceSmallFile(disk, `${path}/format`, Buffer.from(`cairn-data ${FORMAT}\n`))
-}
-
-async function readSecret({ disk, crypto }: Machine, path: string, name: string): Promise<Uint8Array | undefined> {
-  const line = await readSmallFile(disk, `${path}/keys/${name}`)
-  return line === undefined ? undefined : decodeSecret(crypto, name, line)
-}
-
-async function writeSecret(
-  { disk, crypto }: Machine,
-  path: string,
-  name: string,
-  secret: Uint8Array,
-): Promise<Uint8Array> {
-  await replaceSmallFile(disk, `${path}/keys/${name}`, encodeSecret(crypto, secret))
-  return secret
 }
 
 function secretLost(name: string): CairnError {

@@ -40,13 +40,18 @@ export class Admission {
 
   takeRate(): void {
     if (this.#bucket === undefined || this.#bucket.tryTake()) return
+    this.#runtime.metrics.count('quota_exhaustions_total', { kind: 'rps' })
     throw busy(`This service takes ${this.#config.max_rps} requests a second; slow down.`, this.#bucket.waitMs())
   }
 
   /** Takes a seat that `release` must give back. */
   take(seat: Seat): void {
     const max = seat === 'inflight' ? this.#config.max_inflight : this.#config.max_streams
-    if (this.#taken[seat] >= max) throw busy(`${max} ${SEAT_NAMES[seat]} are open; try again soon.`)
+    if (this.#taken[seat] >= max) {
+      const { name, quota } = SEATS[seat]
+      this.#runtime.metrics.count('quota_exhaustions_total', { kind: quota })
+      throw busy(`${max} ${name} are open; try again soon.`)
+    }
     this.#taken[seat] += 1
   }
 
@@ -59,7 +64,10 @@ export class Admission {
   }
 }
 
-const SEAT_NAMES: Readonly<Record<Seat, string>> = { inflight: 'requests', stream: 'streams' }
+const SEATS: Readonly<Record<Seat, { readonly name: string; readonly quota: string }>> = {
+  inflight: { name: 'requests', quota: 'inflight' },
+  stream: { name: 'streams', quota: 'streams' },
+}
 
 function bucketOf({ clock }: Runtime, { max_rps, burst }: IngressConfig): TokenBucket | undefined {
   return max_rps === 0 ? undefined : new TokenBucket(clock, { rate: max_rps, burst })

@@ -1,6 +1,7 @@
 /** How answers look: errors as problems, the headers every answer carries, and what is counted and logged of it. */
 import { CairnError, type Runtime, type Shutdown, toCairnError } from '@cairn/kernel'
 import { AccessLog } from './access-log.ts'
+import { BODY_CAP } from './body.ts'
 import type { IngressConfig } from './config.ts'
 import { crossOriginHeaders } from './cross-origin.ts'
 import type { Exchange } from './exchange.ts'
@@ -16,6 +17,8 @@ export interface ProblemStyle {
   readonly codes?: Readonly<Record<string, string>>
   /** A header that repeats the code of every problem. */
   readonly reasonHeader?: string
+  /** Hears the code of every refusal and failure, to count it under a name of its own as well. */
+  readonly onProblem?: (code: string) => void
 }
 
 export class Answers {
@@ -43,9 +46,12 @@ export class Answers {
   /** An error as an answer, counted and, if it is a defect of ours, logged. */
   refusal(exchange: Exchange, error: unknown): IngressResponse {
     const { metrics, log } = this.#runtime
-    const known = this.#named(toCairnError(error))
+    const original = toCairnError(error)
+    const known = this.#named(original)
     const route = exchange.served?.route.path ?? NO_ROUTE
+    this.#style.onProblem?.(known.code)
     if (!exchange.isHandled) metrics.count('rejected_total', { reason: known.code })
+    if (original.code === BODY_CAP) metrics.count('quota_exhaustions_total', { kind: 'body_bytes' })
     if (known.status === 429) metrics.count('busy_rejections_total', { endpoint: route })
     if (known.kind === 'Timeout' && known.status === 504) metrics.count('io_timeouts_total', { op: 'request' })
     if (known.kind === 'Internal') {

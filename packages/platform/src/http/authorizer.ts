@@ -1,13 +1,17 @@
 import { CairnError, type Clock, isKind, type Metrics } from '@cairn/kernel'
 import {
+  type AuthenticToken,
+  authenticate,
   bearerOf,
   type CapabilityRequest,
   DENY_REASONS,
+  type DenyReason,
+  judgeToken,
+  type Keyring,
   parseAddress,
   type Scope,
   type Verdict,
   type Verifier,
-  verifyBearer,
 } from '@cairn/wire'
 import { declaredLength } from './body.ts'
 import type { Exchange } from './exchange.ts'
@@ -19,9 +23,45 @@ export interface Authorizer {
 
 /** Capability tokens, held against the ring and the deny-list in force at the moment of each request. */
 export function capabilityAuthorizer(clock: Clock, verifier: () => Verifier): Authorizer {
+  const genuine = new GenuineTokens()
   return {
-    authorize: (authorization, request) =>
-      verifyBearer(verifier(), bearerOf(authorization), { ...request, nowMs: clock.wall() }),
+    authorize: (authorization, request) => {
+      const now = verifier()
+      const token = genuine.read(now.keyring, authorization)
+      if (typeof token === 'string') return { kind: 'denied', reason: token }
+      return judgeToken(now, token, { ...request, nowMs: clock.wall() })
+    },
+  }
+}
+
+/** A bearer has at most 12 KiB, so this many are at most 3 MiB. */
+const TOKENS_MAX = 256
+
+/**
+ * Tokens found genuine, by the exact header they came in: to read and check one costs more than the rest of a request.
+ * All are forgotten when the ring changes. What a token may do, and whether it was taken back, is never remembered.
+ */
+class GenuineTokens {
+  readonly #tokens = new Map<string, AuthenticToken>()
+  #keyring: Keyring | undefined
+
+  read(keyring: Keyring, authorization: string | undefined): AuthenticToken | DenyReason {
+    if (authorization === undefined) return 'token_missing'
+    if (this.#keyring !== keyring) {
+      this.#tokens.clear()
+      this.#keyring = keyring
+    }
+    const known = this.#tokens.get(authorization)
+    if (known !== undefined) return known
+    const token = authenticate(keyring, bearerOf(authorization))
+    if (typeof token !== 'string') this.#keep(authorization, token)
+    return token
+  }
+
+  #keep(authorization: string, token: AuthenticToken): void {
+    const [oldest] = this.#tokens.keys()
+    if (this.#tokens.size >= TOKENS_MAX && oldest !== undefined) this.#tokens.delete(oldest)
+    this.#tokens.set(authorization, token)
   }
 }
 

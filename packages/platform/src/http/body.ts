@@ -1,6 +1,7 @@
 /** Request bodies: bounded while they come, decoded, and understood. */
 import { CairnError } from '@cairn/kernel'
 import type { z } from 'zod'
+import type { RequestBytes } from './message.ts'
 
 /** How large the header says the body is; nothing when it is sent in chunks. */
 export function declaredLength(contentLength: string | undefined): number | undefined {
@@ -9,42 +10,47 @@ export function declaredLength(contentLength: string | undefined): number | unde
   return Number(contentLength)
 }
 
+/** The code of a body larger than its route takes. */
+export const BODY_CAP = 'body_cap'
+
 export function tooLarge(bytesMax: number): CairnError {
   return new CairnError('TooLarge', `The body is larger than the ${bytesMax} bytes this route takes.`, {
-    code: 'body_cap',
+    code: BODY_CAP,
   })
 }
 
 /** The whole body, at most `bytesMax` bytes of it ever in memory. */
-export async function readWhole(body: AsyncIterable<Uint8Array> | undefined, bytesMax: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
+export async function readWhole(body: RequestBytes | undefined, bytesMax: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
   let length = 0
-  for await (const chunk of body ?? []) {
-    length += chunk.length
+  for await (const piece of body ?? []) {
+    length += piece.length
     if (length > bytesMax) throw tooLarge(bytesMax)
-    chunks.push(chunk)
+    pieces.push(piece)
   }
-  if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0]
+  if (pieces.length === 1 && pieces[0] !== undefined) return pieces[0]
   const whole = new Uint8Array(length)
   let at = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, at)
-    at += chunk.length
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+    body?.free?.(piece)
   }
   return whole
 }
 
-/** The body as it comes; ends with an error past the bound. */
+/** The body as it comes; ends with an error past the bound. A piece is good until the next is asked for. */
 export async function* readBounded(
-  body: AsyncIterable<Uint8Array> | undefined,
+  body: RequestBytes | undefined,
   bytesMax: number,
   onOver: () => CairnError,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let length = 0
-  for await (const chunk of body ?? []) {
-    length += chunk.length
+  for await (const piece of body ?? []) {
+    length += piece.length
     if (length > bytesMax) throw onOver()
-    yield chunk
+    yield piece
+    body?.free?.(piece)
   }
 }
 

@@ -13,14 +13,15 @@ export interface ServerEvent {
   /** What the client sends back as `Last-Event-ID`. */
   readonly id?: string
   readonly event?: string
-  readonly data: string
+  /** Without it the client hears nothing, and remembers the id. */
+  readonly data?: string
 }
 
 const encoder = new TextEncoder()
 
 /** An event as bytes. Made once, it can go to any number of clients. */
 export function eventFrame({ id, event, data }: ServerEvent): Uint8Array {
-  const lines = data.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`)
+  const lines = data?.split(/\r\n|\r|\n/).map((line) => `data: ${line}\n`) ?? []
   const head = `${id === undefined ? '' : `id: ${oneLine(id)}\n`}${event === undefined ? '' : `event: ${oneLine(event)}\n`}`
   return encoder.encode(`${head}${lines.join('')}\n`)
 }

@@ -1,7 +1,7 @@
 /** Coded bodies, opened under guard: a kilobyte that claims to be a gigabyte is refused before it is one. */
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
-import { CairnError } from '@cairn/kernel'
+import { CairnError, isKind } from '@cairn/kernel'
 
 export type Coding = 'gzip' | 'br' | 'zstd'
 
@@ -63,6 +63,14 @@ export async function openCoded(
     const detail = `The body is not valid ${coding}, although Content-Encoding says so.`
     throw new CairnError('Malformed', detail, { code: 'bad_coding', cause: error })
   }
+}
+
+/** Why `openCoded` refused, for the metric. */
+export function refusalReason(error: unknown): 'cap' | 'truncated' | 'format' {
+  if (isKind(error, 'TooLarge')) return 'cap'
+  const cause = error instanceof CairnError ? error.cause : undefined
+  // What every decoder says of bytes that end before they should.
+  return cause instanceof Error && 'code' in cause && cause.code === 'Z_BUF_ERROR' ? 'truncated' : 'format'
 }
 
 /** The coding of a body, nothing for none; more than one, or one we do not take, is 415. */

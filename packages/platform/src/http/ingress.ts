@@ -208,11 +208,11 @@ export class Ingress {
     if (route.params !== undefined) exchange.params = checked(route.params, params, 'The path')
     if (route.query !== undefined) exchange.query = parseQuery(route.query, exchange.queryText)
     this.#setBudget(exchange, isStreaming ? undefined : (route.limits?.timeoutMs ?? this.#config.request_timeout))
+    if (exchange.budgetMs === 0) throw timedOut('the request')
     const hasNoBody = exchange.request.body === undefined && route.body === undefined && !isStreaming
     const reading = hasNoBody
       ? undefined
       : takeBody(exchange, route, this.#config, this.#inflate, this.#runtime.metrics)
-    if (exchange.budgetMs === 0) throw timedOut('the request')
     if (reading === undefined) return this.#run(exchange, served)
     return reading.then(() => {
       exchange.deadline.throwIfExpired('the request')

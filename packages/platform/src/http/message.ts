@@ -9,6 +9,12 @@ export interface Peer {
 /** Which of a service's listeners a request came in by: the one for everybody, or the one for `metrics_addr`. */
 export type Door = 'service' | 'metrics'
 
+/** The bytes of a request as they come. */
+export interface RequestBytes extends AsyncIterable<Uint8Array> {
+  /** The piece was taken over and nobody looks at it again: its memory may go at once. */
+  free?(piece: Uint8Array): void
+}
+
 export interface IngressRequest {
   readonly method: string
   /** As it stands on the request line. */
@@ -16,7 +22,7 @@ export interface IngressRequest {
   /** `name, value, name, value …` as received, so that a repeated field can be seen. */
   readonly headers: readonly string[]
   /** Absent when the message has no body. Reading it is what makes the client send it, if it asked first. */
-  readonly body: AsyncIterable<Uint8Array> | undefined
+  readonly body: RequestBytes | undefined
   readonly peer: Peer
   readonly door: Door
   /** The connection came after the limits on connections were reached. */

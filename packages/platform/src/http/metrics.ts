@@ -21,8 +21,17 @@ export const INGRESS_METRICS = {
     help: 'Connections closed for others: over a limit (`address`, `total`) or to make room (`idle`).',
   },
   rejected_total: { type: 'counter', labels: ['reason'], help: 'Requests refused before their handler ran, by code.' },
+  quota_exhaustions_total: {
+    type: 'counter',
+    labels: ['kind'],
+    help: 'Refusals because a bound was reached: `rps`, `inflight`, `streams` or `body_bytes`.',
+  },
   auth_failures_total: { type: 'counter', labels: ['kind'], help: 'Capabilities refused, by kind of reason.' },
-  decompress_reject_total: { type: 'counter', labels: ['reason'], help: 'Coded bodies refused: `cap` or `format`.' },
+  decompress_reject_total: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Coded bodies refused: `cap`, `format` or `truncated`.',
+  },
   tls_handshake_failures_total: { type: 'counter', labels: [], help: 'TLS handshakes that did not complete.' },
 } as const satisfies MetricTable
 

@@ -1,18 +1,25 @@
 import type { IncomingMessage } from 'node:http'
 import { CairnError, type Metrics } from '@cairn/kernel'
+import { freeBytes } from '@cairn/wire'
+import type { RequestBytes } from './message.ts'
 import { type Pacer, Transfer } from './pacer.ts'
 
+type Step = IteratorResult<Uint8Array, undefined>
+
+const DONE: Step = { done: true, value: undefined }
+
 /**
- * The body of a message as it comes off the socket. Asking for the first bytes is what tells a waiting client to
- * send them; a client that then sends too slowly ends the body with 408.
+ * The body of a message as it comes off the socket, piece by piece: between two pieces the message is paused. Asking
+ * for the first bytes is what tells a waiting client to send them; a client that then sends too slowly ends the body
+ * with 408.
  */
-export class NodeBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
+export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
   readonly #message: IncomingMessage
   readonly #pacer: Pacer
   readonly #transfer: Transfer
   readonly #onFirstRead: () => void
   #isStarted = false
-  #waiting: { resolve(step: IteratorResult<Uint8Array, undefined>): void; reject(error: Error): void } | undefined
+  #waiting: { resolve(step: Step): void; reject(error: Error): void } | undefined
 
   constructor(message: IncomingMessage, pacer: Pacer, metrics: Metrics, onFirstRead: () => void) {
     this.#message = message
@@ -33,52 +40,63 @@ export class NodeBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8A
     return this
   }
 
-  next(): Promise<IteratorResult<Uint8Array, undefined>> {
+  next(): Promise<Step> {
     return new Promise((resolve, reject) => {
-      this.#start()
       this.#waiting = { resolve, reject }
-      if (!this.#advance()) this.#pacer.wait(this.#transfer)
+      this.#start()
+      if (this.#isSettled()) return
+      this.#pacer.wait(this.#transfer)
+      this.#message.resume()
     })
   }
 
-  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+  async return(): Promise<Step> {
     this.#stop()
-    return await Promise.resolve({ done: true, value: undefined })
+    return await Promise.resolve(DONE)
+  }
+
+  /** Every piece has memory of its own: the parser copied it out of its buffer for us. */
+  free(piece: Uint8Array): void {
+    freeBytes(piece)
   }
 
   #start(): void {
     if (this.#isStarted) return
     this.#isStarted = true
-    for (const event of EVENTS) this.#message.on(event, this.#onEvent)
+    this.#message.on('data', this.#onData)
+    for (const event of ENDINGS) this.#message.on(event, this.#onEnding)
     this.#onFirstRead()
   }
 
   #stop(): void {
     this.#pacer.drop(this.#transfer)
     // The listener for errors stays: a connection reset after the last read is nobody's concern.
-    this.#message.off('readable', this.#onEvent)
+    this.#message.off('data', this.#onData)
   }
 
-  readonly #onEvent = (): void => {
-    this.#advance()
+  readonly #onData = (piece: Uint8Array): void => {
+    this.#message.pause()
+    if (!this.#pacer.progress(this.#transfer, piece.length)) return
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    waiting?.resolve({ done: false, value: piece })
   }
 
-  /** Gives whoever waits what there is; false when there is nothing yet. */
-  #advance(): boolean {
+  readonly #onEnding = (): void => {
+    this.#isSettled()
+  }
+
+  /** Tells whoever waits, if no more comes; false while something may. */
+  #isSettled(): boolean {
     const message = this.#message
     const waiting = this.#waiting
     if (waiting === undefined) return true
-    const chunk: unknown = message.destroyed ? null : message.read()
-    if (chunk instanceof Uint8Array) {
-      if (!this.#pacer.progress(this.#transfer, chunk.length)) return true
-      this.#waiting = undefined
-      waiting.resolve({ done: false, value: chunk })
-      return true
-    }
     if (message.complete && message.readableLength === 0) {
       this.#waiting = undefined
       this.#stop()
-      waiting.resolve({ done: true, value: undefined })
+      // Nothing is left; flowing, the message comes to its own end and lets go of the connection.
+      message.resume()
+      waiting.resolve(DONE)
       return true
     }
     if (message.destroyed) this.#fail(new CairnError('Canceled', 'The client went away in the middle of the body.'))
@@ -93,7 +111,7 @@ export class NodeBody implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8A
   }
 }
 
-const EVENTS = ['readable', 'end', 'error', 'close'] as const
+const ENDINGS = ['end', 'error', 'close'] as const
 
 function tooSlow(): CairnError {
   return new CairnError('Timeout', 'The body came too slowly; send it faster, or in smaller parts.', {

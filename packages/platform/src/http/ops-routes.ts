@@ -83,9 +83,8 @@ function health({ health: { fatal } }: OpsSource, corrId: string): IngressRespon
 }
 
 function readiness(source: OpsSource, corrId: string, query: string): IngressResponse {
-  const { ready, conditions } = source.health.readiness.value
+  const { ready, missing, conditions } = source.health.readiness.value
   const isRunning = source.shutdown.phase.value === 'running'
-  const missing = Object.keys(conditions).filter((name) => conditions[name]?.ready !== true)
   const fields = { ready: ready && isRunning, missing, conditions, ...source.readyFields?.(query) }
   if (fields.ready) return json(200, fields)
   const error = isRunning

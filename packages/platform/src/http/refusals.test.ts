@@ -191,6 +191,13 @@ const CASES: readonly Case[] = [
     status: 504,
     code: 'timeout',
   },
+  {
+    // Its body was read on, and refused when nobody waited for that any more: the process went down with it.
+    name: 'a deadline that has passed, with a body that would be refused too',
+    request: { ...post('/notes/one', bodyOf('no json'), 'Deadline', '1000'), method: 'PUT' },
+    status: 504,
+    code: 'timeout',
+  },
   { name: 'a budget nobody can read', request: { headers: [...HOST, 'Request-Timeout', 'soon'] }, status: 400 },
   {
     name: 'metrics from another machine',

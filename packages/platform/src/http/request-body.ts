@@ -1,10 +1,10 @@
 /** The body of a request, taken the way its route asks for it. */
-import { CairnError, isKind, type Metrics } from '@cairn/kernel'
+import { CairnError, type Metrics } from '@cairn/kernel'
 import { DENY_REASONS } from '@cairn/wire'
 import { checked, declaredLength, parseJsonBody, readBounded, readWhole, tooLarge } from './body.ts'
 import type { IngressConfig } from './config.ts'
 import type { Exchange } from './exchange.ts'
-import { codingOf, type Inflate, openCoded } from './inflate.ts'
+import { codingOf, type Inflate, openCoded, refusalReason } from './inflate.ts'
 import type { Route } from './route.ts'
 
 /**
@@ -57,7 +57,7 @@ async function readInto(
     try {
       bytes = await openCoded(inflate, coding, bytes, limits)
     } catch (error) {
-      metrics.count('decompress_reject_total', { reason: isKind(error, 'TooLarge') ? 'cap' : 'format' })
+      metrics.count('decompress_reject_total', { reason: refusalReason(error) })
       throw error
     }
   }

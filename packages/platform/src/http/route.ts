@@ -38,7 +38,7 @@ export interface RequestContext<Params, Query, Body> extends RequestHead {
   readonly query: Query
   /** Decoded, whole; empty where `stream` is set. */
   readonly body: Body
-  /** The body as it comes, where this request streams it. */
+  /** The body as it comes, where this request streams it. A piece is good until the next is asked for. */
   readonly stream: AsyncIterable<Uint8Array> | undefined
   /** The capability that let the request in, on routes with a scope. */
   readonly token: Token | undefined

@@ -7,8 +7,11 @@
  *          ─▶ listeners close ─▶ resources close            (at the drain deadline: abort, count, go on)
  */
 import {
+  type BusEvent,
   type Config,
+  type EventBus,
   Health,
+  type KernelEvents,
   type Runtime,
   type StopReport,
   Supervisor,
@@ -37,8 +40,10 @@ export interface Intake {
 }
 
 /** What a service brings: its routes, and what has to be closed after them. */
-export interface ServiceParts extends Pick<IngressOptions, 'routes' | 'work' | 'codes' | 'reasonHeader'> {
+export interface ServiceParts extends Pick<IngressOptions, 'routes' | 'work' | 'codes' | 'reasonHeader' | 'onProblem'> {
   readonly intake?: readonly Intake[]
+  /** Where the service says what becomes of it; `eventsRoute` hands it on. */
+  readonly events?: EventBus
   /** More for `/readyz`. */
   readonly readyFields?: IngressOptions['ops']['readyFields']
   /** Runs last. */
@@ -53,7 +58,10 @@ export interface ServiceOptions<C extends ServiceConfig> extends Pick<IngressOpt
   readonly version: Readonly<Record<string, unknown>>
   readonly metricsText: () => string | Promise<string>
   /** Starts the service's tasks on the supervisor and returns its parts. */
-  readonly build: (host: { readonly supervisor: Supervisor; readonly health: Health }) => Promise<ServiceParts>
+  readonly build: (host: {
+    readonly supervisor: Supervisor
+    readonly health: Health
+  }) => ServiceParts | Promise<ServiceParts>
   /** A task failed too often; the service stops by itself. */
   readonly onFatal?: (task: string, error: unknown) => void
   readonly listen?: Listen
@@ -74,10 +82,13 @@ export interface RunningService<C extends ServiceConfig> {
 /** Starts the service; throws, with nothing left behind, if a part or a listener cannot be opened. */
 export async function runService<C extends ServiceConfig>(options: ServiceOptions<C>): Promise<RunningService<C>> {
   const { runtime, config } = options
-  const health = new Health([...options.conditions, LISTENER_BOUND])
   let service: Service<C> | undefined
+  const health = new Health([...options.conditions, LISTENER_BOUND], ({ ready: ok, missing }) =>
+    service?.tell((name) => ({ topic: 'kernel.health', body: { service: name, ok, missing } })),
+  )
   const supervisor = new Supervisor(runtime, {
     drainDeadlineMs: config.current.drain_deadline,
+    onCrash: (task) => service?.tell((name) => ({ topic: 'kernel.crash', body: { service: name, task } })),
     onFatal: (task, error) => {
       health.fail(task, toCairnError(error).message)
       options.onFatal?.(task, error)
@@ -110,7 +121,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
 
   constructor(options: ServiceOptions<C>, supervisor: Supervisor, health: Health, parts: ServiceParts) {
     const { runtime, authorizer, inflate, version, config } = options
-    const { routes, work, codes, reasonHeader, readyFields } = parts
+    const { routes, work, codes, reasonHeader, onProblem, readyFields } = parts
     this.#options = options
     this.#supervisor = supervisor
     this.#parts = parts
@@ -122,7 +133,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
       authorizer,
       config: config.current.ingress,
       ops: { health, version, metricsText: this.#metricsText, ...given({ readyFields }) },
-      ...given({ work, codes, reasonHeader, inflate }),
+      ...given({ work, codes, reasonHeader, onProblem, inflate }),
     })
     const shared = { runtime, ingress: this.ingress, config: config.current.ingress }
     this.#listeners = new Listeners(options.listen ?? serveNode, shared)
@@ -172,7 +183,14 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
     this.#supervisor.abort()
   }
 
+  /** Says what becomes of the service, where it has somebody to say it to. */
+  tell(event: (service: string) => BusEvent<KernelEvents>): void {
+    const { events } = this.#parts
+    events?.publish(event(events.service))
+  }
+
   async #stop(): Promise<StopReport> {
+    this.tell((name) => ({ topic: 'kernel.shutdown', body: { service: name } }))
     const report = await this.#supervisor.stop()
     for (const queue of this.#parts.intake ?? []) queue.abort()
     await this.#listeners.close()
@@ -191,6 +209,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
     for (let seen = snapshot.version; ; ) {
       const { value, version } = await snapshot.changed(seen, { signal: draining })
       seen = version
+      this.tell((name) => ({ topic: 'kernel.config.updated', body: { service: name, version } }))
       this.#listeners.reconfigure(value.values.ingress)
       this.#bindHosts(this.#boundHosts)
       try {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KERNEL_METRICS, MemoryMetrics, type MetricTable, Queue, virtualRuntime } from '@cairn/kernel'
+import { Broadcast, KERNEL_METRICS, MemoryMetrics, type MetricTable, Queue, virtualRuntime } from '@cairn/kernel'
 import { PROCESS_METRICS, ProcessMetrics } from './process-metrics.ts'
 import { PrometheusMetrics } from './prometheus-metrics.ts'
 
@@ -61,7 +61,14 @@ test('queues are read when scraped: depth, what they lost, and nothing once they
   const work = new Queue<number>(runtime, { name: 'work', capacity: 2, overflow: 'reject' })
   const events = new Queue<number>(runtime, { name: 'events', capacity: 1, overflow: 'drop-oldest' })
   for (const queue of [work, events]) for (let item = 0; item < 3; item += 1) queue.trySend(item)
+  const told = new Broadcast<number>(runtime, { name: 'told', capacity: 1 })
+  using slow = told.subscribe()
+  told.publish(1)
+  told.publish(2)
+  slow.tryReceive()
   const first = await samples(metrics)
+  assert.equal(first.get('queue_dropped_total{queue="told",service="storage"}'), 1)
+  assert.ok(!first.has('queue_depth{queue="told",service="storage"}'))
   assert.equal(first.get('queue_depth{queue="work",service="storage"}'), 2)
   assert.equal(first.get('queue_dropped_total{queue="work",service="storage"}'), 1)
   assert.equal(first.get('queue_depth{queue="events",service="storage"}'), 1)
@@ -72,6 +79,7 @@ test('queues are read when scraped: depth, what they lost, and nothing once they
   assert.equal(second.get('queue_dropped_total{queue="work",service="storage"}'), 1)
   work.abort()
   events.abort()
+  told.close()
   assert.ok(![...(await samples(metrics)).keys()].some((series) => series.startsWith('queue_depth')))
   assert.equal(runtime.topology.size, 0)
 })

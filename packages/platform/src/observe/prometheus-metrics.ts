@@ -12,6 +12,23 @@ import {
 } from '@cairn/kernel'
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 
+const NO_LABELS: Labels = Object.freeze({})
+
+/** Observations that wait together: one by one each costs the library several times as much. */
+const BATCH_MAX = 256
+
+/** What is said of one metric under the very same labels object, one time after another. */
+interface Tally {
+  readonly labels: Labels
+  sum: number
+}
+
+interface Batch {
+  readonly labels: Labels
+  readonly values: number[]
+}
+
+/** Who passes the same labels object every time pays next to nothing: the library hears of it when scraped. */
 export class PrometheusMetrics implements Metrics {
   readonly #table: MetricTable
   readonly #registry = new Registry()
@@ -19,6 +36,8 @@ export class PrometheusMetrics implements Metrics {
   readonly #gauges = new Map<string, Gauge<string>>()
   readonly #histograms = new Map<string, Histogram<string>>()
   readonly #beforeScrape = new Set<() => void>()
+  readonly #tallies = new Map<string, Tally>()
+  readonly #batches = new Map<string, Batch>()
 
   constructor(service: string, table: MetricTable) {
     this.#table = table
@@ -26,9 +45,15 @@ export class PrometheusMetrics implements Metrics {
     for (const [name, row] of Object.entries(table)) this.#open(name, row)
   }
 
-  count(name: string, labels: Labels = {}, by = 1): void {
+  count(name: string, labels: Labels = NO_LABELS, by = 1): void {
+    const tally = this.#tallies.get(name)
+    if (tally?.labels === labels) {
+      tally.sum += by
+      return
+    }
     checkMetricUse(this.#table, name, 'counter', labels)
-    this.#counters.get(name)?.inc(labels, by)
+    if (tally !== undefined) this.#counters.get(name)?.inc(tally.labels, tally.sum)
+    this.#tallies.set(name, { labels, sum: by })
   }
 
   set(name: string, value: number, labels: Labels = {}): void {
@@ -36,9 +61,16 @@ export class PrometheusMetrics implements Metrics {
     this.#gauges.get(name)?.set(labels, value)
   }
 
-  observe(name: string, value: number, labels: Labels = {}): void {
-    checkMetricUse(this.#table, name, 'histogram', labels)
-    this.#histograms.get(name)?.observe(labels, value)
+  observe(name: string, value: number, labels: Labels = NO_LABELS): void {
+    let batch = this.#batches.get(name)
+    if (batch?.labels !== labels) {
+      checkMetricUse(this.#table, name, 'histogram', labels)
+      if (batch !== undefined) this.#handOver(name, batch)
+      batch = { labels, values: [] }
+      this.#batches.set(name, batch)
+    }
+    batch.values.push(value)
+    if (batch.values.length >= BATCH_MAX) this.#handOver(name, batch)
   }
 
   /** Runs `read` before every scrape, for values that are looked up rather than counted. Returns how to stop. */
@@ -49,7 +81,7 @@ export class PrometheusMetrics implements Metrics {
     }
   }
 
-  /** From now on `queue_depth` and `queue_dropped_total` show the queues alive in this topology. */
+  /** From now on `queue_depth` and `queue_dropped_total` show the queues and broadcasts alive in this topology. */
   readQueues(topology: LiveTopology): void {
     const depth = this.#gauges.get('queue_depth')
     const dropped = this.#counters.get('queue_dropped_total')
@@ -57,10 +89,10 @@ export class PrometheusMetrics implements Metrics {
       depth?.reset()
       dropped?.reset()
       for (const entry of topology) {
-        if (entry.kind !== 'queue') continue
+        if (entry.kind !== 'queue' && entry.kind !== 'broadcast') continue
         const facts = entry.facts()
-        // Two queues may share a name: what is shown is their sum.
-        depth?.inc({ queue: entry.name }, Number(facts['depth'] ?? 0))
+        // Two queues may share a name: what is shown is their sum. A broadcast waits for nobody: it has no depth.
+        if (entry.kind === 'queue') depth?.inc({ queue: entry.name }, Number(facts['depth'] ?? 0))
         dropped?.inc({ queue: entry.name }, Number(facts['lost'] ?? 0))
       }
     })
@@ -73,7 +105,16 @@ export class PrometheusMetrics implements Metrics {
   /** Everything in the text format, read now. */
   async exposition(): Promise<string> {
     for (const read of this.#beforeScrape) read()
+    for (const [name, { labels, sum }] of this.#tallies) this.#counters.get(name)?.inc(labels, sum)
+    this.#tallies.clear()
+    for (const [name, batch] of this.#batches) this.#handOver(name, batch)
     return await this.#registry.metrics()
+  }
+
+  #handOver(name: string, { labels, values }: Batch): void {
+    const histogram = this.#histograms.get(name)
+    for (const value of values) histogram?.observe(labels, value)
+    values.length = 0
   }
 
   #open(name: string, row: MetricRow): void {

@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { CairnError, canceled } from '@cairn/kernel'
 import { openReply, type ThreadReply } from './thread-reply.ts'
@@ -5,7 +7,7 @@ import type { Thread, ThreadRequest } from './worker-pool.ts'
 
 /** A worker thread. It dies with its job when the job is canceled: nothing else stops a loop that does not yield. */
 export class RealThread implements Thread {
-  readonly #worker = new Worker(new URL('./thread-main.ts', import.meta.url))
+  readonly #worker = new Worker(new URL('./thread-main.ts', import.meta.url), { env: threadEnvironment() })
   #usable = true
 
   constructor() {
@@ -50,6 +52,12 @@ export class RealThread implements Thread {
       this.#worker.postMessage({ module, name, input }, transfer)
     })
   }
+}
+
+/** A thread does not inherit the compile cache: without it, it takes three times as long to start and twice the memory. */
+function threadEnvironment(): NodeJS.ProcessEnv {
+  const cache = getCompileCacheDir()
+  return cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(cache) }
 }
 
 function threadCrashed(cause: unknown): CairnError {

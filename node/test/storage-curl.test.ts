@@ -1,0 +1,126 @@
+/** Every row of storage's table of routes, over real sockets, asked by curl; `open_connections` is seen here too. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFile, writeFile } from 'node:fs/promises'
+import { after, before, describe, test } from 'node:test'
+import { ask, metric } from './asking.ts'
+import { hasCurl } from './curl.ts'
+import { isDraining } from './held-request.ts'
+import { Home, type RunningNode } from './running-node.ts'
+import { Asker, plainRow, publishedOperations, type Row } from './storage-row.ts'
+import { commonRefusals, LARGE_ID, OWN_ROWS } from './storage-rows.ts'
+
+const OPERATIONS = publishedOperations()
+const ROWS = [...OWN_ROWS, ...commonRefusals(OPERATIONS)]
+
+function toml(...ingress: readonly string[]): string {
+  const bind = 'bind_addr = "127.0.0.1:0"'
+  const lines = ['[storage.ingress]', 'decompress_max_bytes = "512KiB"', ...ingress]
+  return ['[node]', bind, '[storage]', bind, ...lines, ''].join('\n')
+}
+
+function nameOf({ operation, target, status, code, bearer, headers = [] }: Row): string {
+  const asked = target.replaceAll(/b3:[0-9a-f]{64}/g, 'b3:…')
+  return [operation.split(' ')[0], asked, bearer, ...headers, '→', status, code]
+    .filter((part) => part !== undefined)
+    .join(' ')
+}
+
+describe('storage asked by curl', { skip: hasCurl() ? false : 'tool absent: curl' }, () => {
+  let home: Home
+  let node: RunningNode
+  let asker: Asker
+  const streams: ChildProcess[] = []
+
+  /** A request that goes on; its body and its answer are left to the caller. */
+  function begin(target: string, ...args: readonly string[]): ChildProcess {
+    const told = ['-sSN', '--max-time', '60', '-H', `Authorization: Bearer ${asker.admin}`, ...args]
+    const child = spawn('curl', [...told, `${asker.url}${target}`], { stdio: ['pipe', 'pipe', 'ignore'] })
+    streams.push(child)
+    return child
+  }
+
+  /** Reads until the text fits; what came so far is returned. */
+  async function heard({ stdout }: ChildProcess, fits: RegExp): Promise<string> {
+    let text = ''
+    for await (const piece of stdout ?? []) {
+      text += String(piece)
+      if (fits.test(text)) break
+    }
+    assert.match(text, fits)
+    return text
+  }
+
+  /** The running node takes over these limits. */
+  async function configure(...ingress: readonly string[]): Promise<void> {
+    await writeFile(`${home.path}/cairn.toml`, toml(...ingress))
+    const [url = ''] = (await node.ready()).urls['node'] ?? []
+    const headers = { authorization: `Bearer ${asker.admin}` }
+    assert.equal((await ask(url, '/admin/config/reload', { method: 'POST', headers })).status, 200)
+  }
+
+  before(async () => {
+    home = await Home.make()
+    await writeFile(`${home.path}/cairn.toml`, toml())
+    node = home.start()
+    const ready = await node.ready()
+    asker = await Asker.of(ready, (await readFile(`${home.path}/.cairn/admin.token`, 'utf8')).trim())
+  })
+  after(async () => {
+    for (const child of streams) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+    await home[Symbol.asyncDispose]()
+  })
+
+  for (const row of ROWS) test(nameOf(row), async () => await asker.ask(row))
+
+  test('GET /events sends what happens, and goes on after the event that since names', async () => {
+    const first = begin('/events', '-D', '-')
+    const head = await heard(first, /id: \S+\n\n/)
+    assert.match(head, /^HTTP\/1\.1 200 OK\r\n[\s\S]*content-type: text\/event-stream\r\n/i)
+    const [, id = ''] = /id: (\S+)\n\n/.exec(head) ?? []
+    const body = Buffer.from('something happens')
+    await asker.ask({ operation: 'POST /o', target: '/o', body, status: 201 })
+    const again = begin(`/events?since=${id}`)
+    assert.match(await heard(again, /"corr_id":"\w+"\}\n\n/), /event: storage\.ingest\ndata: \{"address":"b3:/)
+    for (const child of [first, again]) child.kill('SIGTERM')
+  })
+
+  test('every operation answers 429 past the rate, with Retry-After', async () => {
+    await configure('max_rps = 1', 'burst = 1')
+    const limited = OPERATIONS.filter(({ statuses }) => statuses.includes(429))
+    assert.ok(limited.length > 10)
+    for (const operation of limited) {
+      // Whatever was left of this second is used up.
+      for (const _ of [1, 2]) await ask(asker.url, '/nothing')
+      await asker.ask({ ...plainRow(operation, LARGE_ID), status: 429, code: 'busy' })
+    }
+  })
+
+  test('every operation answers 503 while the service drains, and what it had accepted is finished', async () => {
+    await configure()
+    const upload = begin('/o?stream', '-X', 'POST', '-T', '-')
+    upload.stdin?.write('the first half, ')
+    while ((await metric(asker.url, /^inflight_requests\{.*route="\/o"/)) === 0);
+    node.signal('SIGTERM')
+    await isDraining(asker.url)
+    for (const operation of OPERATIONS)
+      await asker.ask({
+        ...plainRow(operation, LARGE_ID),
+        status: 503,
+        code: 'draining',
+        answers: { connection: 'close' },
+      })
+    upload.stdin?.end('the second half')
+    assert.match(await heard(upload, /\}/), /"new":true/)
+    assert.deepEqual(await node.ended, { code: 0, signal: null })
+  })
+})
+
+test('every answer the published table declares has a row, but for a slow body and a failing drive', () => {
+  const asked = new Set(ROWS.map(({ operation, status }) => `${operation} ${status}`))
+  const shownElsewhere = [408, 429, 502, 503, 507]
+  const missing = OPERATIONS.flatMap(({ name, statuses }) =>
+    statuses.filter((status) => !shownElsewhere.includes(status)).map((status) => `${name} ${status}`),
+  ).filter((answer) => !asked.has(answer))
+  assert.deepEqual(missing, ['GET /events 200'], 'a stream of events is listened to, not asked')
+})
