@@ -16,8 +16,7 @@ import {
   Semaphore,
   throwIfCanceled,
 } from '@cairn/kernel'
-import { createUlid } from '@cairn/wire'
-import { fieldsOf, problemError } from './problem-error.ts'
+import { createUlid, objectIn, problemError } from '@cairn/wire'
 import { textOf } from './response-bytes.ts'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -101,7 +100,10 @@ export class Connection {
     throwIfCanceled(cancel.signal)
     const response = await this.#fetch(ask, id, cancel.signal)
     if (response.ok) return await ask.read(response, cancel.signal)
-    throw problemError(response, await textOf(response, cancel.signal, PROBLEM_BYTES_MAX))
+    const { status, headers } = response
+    const text = await textOf(response, cancel.signal, PROBLEM_BYTES_MAX)
+    const refusal = { status, contentType: headers.get('content-type'), retryAfter: headers.get('retry-after'), text }
+    throw problemError(refusal, 'The service')
   }
 
   async #fetch({ method, path, headers, body }: Ask<unknown>, id: string, signal: AbortSignal): Promise<Response> {
@@ -129,5 +131,5 @@ export class Connection {
 
 /** For answers that are one JSON object. */
 export async function readFields(response: Response, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
-  return fieldsOf(await textOf(response, signal, ANSWER_BYTES_MAX))
+  return objectIn(await textOf(response, signal, ANSWER_BYTES_MAX)) ?? {}
 }

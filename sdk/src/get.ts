@@ -12,14 +12,14 @@ import {
   addressOf,
   chunkLength,
   decodeManifest,
+  freeBytes,
   MAX_MANIFEST_BYTES,
   type Manifest,
   parseAddress,
   verifyChunk,
 } from '@cairn/wire'
 import type { Connection, Operation } from './connection.ts'
-import { badAnswer } from './problem-error.ts'
-import { bytesOf, piecesOf } from './response-bytes.ts'
+import { badAnswer, bytesOf, piecesOf } from './response-bytes.ts'
 
 export interface GetProgress {
   /** Bytes handed out by now, all of them proved. */
@@ -250,6 +250,7 @@ async function readChunks(
       chunk = new Uint8Array(chunkLength(manifest, index))
       filled = 0
     }
+    freeBytes(piece)
   }
   throw new CairnError('Timeout', 'The answer ended before the bytes that were asked for.', {
     code: 'connection_lost',

@@ -10,8 +10,9 @@
  */
 import { CairnError, isKind, Scope } from '@cairn/kernel'
 import { type Address, type BuiltObject, encodeManifest, type Manifest, ManifestBuilder } from '@cairn/wire'
+import { Batch } from './batch.ts'
 import { type Connection, type Operation, readFields } from './connection.ts'
-import { badAnswer } from './problem-error.ts'
+import { badAnswer } from './response-bytes.ts'
 import { batchesOf, type OpenSource, type Source, sourceOf } from './source.ts'
 
 export interface PutProgress {
@@ -36,7 +37,6 @@ export interface PutResult {
 
 /** 4 MiB: large enough that a question and a sync for each do not show, small enough to send again. */
 const BATCH_CHUNKS = 64
-const LENGTH_BYTES = 4
 /** At the slowest pace a service puts up with. */
 const BATCH_BUDGET_MS = 300_000
 /** The service reads and proves the whole object before it answers. */
@@ -83,6 +83,8 @@ class Upload {
   readonly #connection: Connection
   readonly #operation: Operation
   readonly #options: PutOptions
+  /** Batches that were sent, to be filled again. */
+  readonly #sent: Batch[] = []
   /** Chunks some batch is busy with; another batch that has one of them leaves it to that one. */
   readonly #claimed = new Set<Address>()
   #bytes = 0
@@ -99,17 +101,20 @@ class Upload {
     let only = new Uint8Array(0)
     await using scope = new Scope(this.#connection.runtime, 'put', { signals: [this.#operation.signal] })
     let batches = 0
-    for await (const chunks of batchesOf(source.open(), BATCH_CHUNKS, scope.signal)) {
-      const batch = chunks.map((bytes): Chunk => ({ id: builder.add(bytes), bytes }))
+    const take = (): Batch => this.#sent.pop()?.empty() ?? new Batch()
+    for await (const batch of batchesOf(source.open(), BATCH_CHUNKS, take, scope.signal)) {
+      const chunks = batch.chunks().map((bytes): Chunk => ({ id: builder.add(bytes), bytes }))
       batches += 1
-      if (batches === 1 && batch.length === 1) {
-        only = new Uint8Array(batch[0]?.bytes ?? [])
+      if (batches === 1 && chunks.length === 1) {
+        only = new Uint8Array(chunks[0]?.bytes ?? [])
         continue
       }
       const permit = await this.#connection.batches.acquire({ signal: scope.signal })
       scope.spawn('batch', async (signal) => {
         using _room = permit
-        await this.#sendBatch(batch, wanted, signal)
+        await this.#sendBatch(batch, chunks, wanted, signal)
+        // Only now: of a request that failed, nobody knows whether something still reads its body.
+        this.#sent.push(batch)
       })
     }
     await scope.join()
@@ -149,15 +154,20 @@ class Upload {
     if (address !== manifest.id) throw badAnswer('is not about the object that was committed')
   }
 
-  async #sendBatch(batch: readonly Chunk[], wanted: ReadonlySet<Address> | undefined, signal: AbortSignal) {
-    const own = new Map(batch.filter(({ id }) => !this.#claimed.has(id)).map((chunk) => [chunk.id, chunk]))
+  async #sendBatch(
+    batch: Batch,
+    chunks: readonly Chunk[],
+    wanted: ReadonlySet<Address> | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const own = new Map(chunks.filter(({ id }) => !this.#claimed.has(id)).map((chunk) => [chunk.id, chunk]))
     for (const id of own.keys()) this.#claimed.add(id)
     try {
       const operation = { ...this.#operation, signal }
       const missing = wanted ?? (await this.#missing([...own.keys()], operation))
-      const chunks = [...own.values()].filter(({ id }) => missing.has(id))
-      if (chunks.length > 0) await this.#sendChunks(chunks, operation)
-      if (wanted === undefined) this.#report(batch.reduce((sum, { bytes }) => sum + bytes.length, 0))
+      const absent = [...own.values()].filter(({ id }) => missing.has(id)).map(({ bytes }) => bytes)
+      if (absent.length > 0) await this.#sendChunks(batch, absent, operation)
+      if (wanted === undefined) this.#report(lengthOf(chunks.map(({ bytes }) => bytes)))
     } finally {
       for (const id of own.keys()) this.#claimed.delete(id)
     }
@@ -179,21 +189,21 @@ class Upload {
     return missingIn(answer)
   }
 
-  async #sendChunks(chunks: readonly Chunk[], operation: Operation): Promise<void> {
+  async #sendChunks(batch: Batch, chunks: readonly Uint8Array[], operation: Operation): Promise<void> {
     const answer = await this.#connection.ask(
       {
         method: 'POST',
         path: `c?upload=${operation.id}`,
         idempotent: true,
         headers: { 'content-type': OCTETS },
-        body: framed(chunks),
+        body: batch.framed(chunks),
         budgetMs: BATCH_BUDGET_MS,
         read: readFields,
       },
       operation,
     )
     if (answer['chunks'] !== chunks.length) throw badAnswer(`does not count the ${chunks.length} chunks that were sent`)
-    this.newBytes += chunks.reduce((sum, { bytes }) => sum + bytes.length, 0)
+    this.newBytes += lengthOf(chunks)
   }
 
   #report(bytes: number): void {
@@ -202,17 +212,8 @@ class Upload {
   }
 }
 
-/** The body of `POST /c`: for each chunk four bytes of length, the highest first, then its bytes. */
-function framed(chunks: readonly Chunk[]): Uint8Array {
-  const body = new Uint8Array(chunks.reduce((sum, { bytes }) => sum + LENGTH_BYTES + bytes.length, 0))
-  const view = new DataView(body.buffer)
-  let at = 0
-  for (const { bytes } of chunks) {
-    view.setUint32(at, bytes.length)
-    body.set(bytes, at + LENGTH_BYTES)
-    at += LENGTH_BYTES + bytes.length
-  }
-  return body
+function lengthOf(chunks: readonly Uint8Array[]): number {
+  return chunks.reduce((sum, { length }) => sum + length, 0)
 }
 
 /** The list `missing` of an answer or a problem. Names we did not ask about do no harm: they are looked up, not sent. */

@@ -1,6 +1,5 @@
 /** Bodies of answers: read in pieces, bounded, and let go if they are not wanted to the end. */
 import { CairnError, canceled } from '@cairn/kernel'
-import { badAnswer } from './problem-error.ts'
 
 /** The pieces of a body as they come. A connection that breaks is a `Timeout` with the code `connection_lost`. */
 export async function* piecesOf(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
@@ -55,4 +54,9 @@ function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
     at += piece.length
   }
   return all
+}
+
+/** The other side speaks, but not as agreed. */
+export function badAnswer(why: string, cause?: unknown): CairnError {
+  return new CairnError('Internal', `The answer of the service ${why}.`, { code: 'bad_answer', status: 502, cause })
 }

@@ -1,12 +1,12 @@
 /** Where the bytes of a put come from, and how they are cut. */
 import { canceled, throwIfCanceled } from '@cairn/kernel'
-import { DEFAULT_CHUNK_BYTES } from '@cairn/wire'
+import type { Batch } from './batch.ts'
 
 type Pieces = AsyncIterable<Uint8Array>
 
 /**
  * Bytes, or a stream of them. A function opens the stream, and may be asked to do so again if the service lost what it
- * had been sent.
+ * had been sent. A piece of a stream is needed only until the next is asked for: its buffer may be used again.
  */
 export type Source = Uint8Array | Blob | ReadableStream<Uint8Array> | Pieces | (() => Pieces)
 
@@ -24,28 +24,24 @@ export function sourceOf(source: Source): OpenSource {
   return { open: () => source, isRepeatable: false }
 }
 
-/** The bytes in chunks, each a buffer of its own, `count` to a batch but for the last. */
-export async function* batchesOf(pieces: Pieces, count: number, signal: AbortSignal): AsyncGenerator<Uint8Array[]> {
-  let batch: Uint8Array[] = []
-  let chunk = new Uint8Array(DEFAULT_CHUNK_BYTES)
-  let filled = 0
+/** The bytes in batches of `count` chunks, the last shorter; `take` gives an empty one to fill. */
+export async function* batchesOf(
+  pieces: Pieces,
+  count: number,
+  take: () => Batch,
+  signal: AbortSignal,
+): AsyncGenerator<Batch> {
+  let batch: Batch | undefined
   for await (const piece of untilAborted(pieces, signal)) {
     for (let at = 0; at < piece.length; ) {
-      const take = Math.min(piece.length - at, chunk.length - filled)
-      chunk.set(piece.subarray(at, at + take), filled)
-      filled += take
-      at += take
-      if (filled < chunk.length) continue
-      batch.push(chunk)
-      chunk = new Uint8Array(DEFAULT_CHUNK_BYTES)
-      filled = 0
-      if (batch.length < count) continue
+      batch ??= take()
+      at += batch.add(piece.subarray(at))
+      if (batch.wholeChunks < count) continue
       yield batch
-      batch = []
+      batch = undefined
     }
   }
-  if (filled > 0) batch.push(chunk.subarray(0, filled))
-  if (batch.length > 0) yield batch
+  if (batch !== undefined) yield batch
 }
 
 /** The same pieces; a source that hangs does not keep an abort waiting. */

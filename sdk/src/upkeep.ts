@@ -1,7 +1,7 @@
 /** What an owner of objects does beside putting and getting them. */
 import { type Address, parseAddress } from '@cairn/wire'
 import { type Connection, readFields } from './connection.ts'
-import { badAnswer } from './problem-error.ts'
+import { badAnswer } from './response-bytes.ts'
 
 export interface AskOptions {
   readonly signal?: AbortSignal | undefined

@@ -67,9 +67,9 @@ export class Store extends Closeable {
   async start(views: IndexViews): Promise<void> {
     const { path, ...options } = this.#options
     this.index.setViews(views)
-    const watermark = this.index.watermark
+    const { watermark, store } = this.index
     const sink = (records: readonly PlacedRecord[], end: Position): void => this.#sink(records, end)
-    const journal = await Journal.open(this.machine, { ...options, path: `${path}/journal`, watermark, sink })
+    const journal = await Journal.open(this.machine, { ...options, path: `${path}/journal`, watermark, store, sink })
     this.#journal = journal
     await this.index.adopt(journal.storeId)
     const behindBytes = journal.bytesAfter(this.index.watermark)

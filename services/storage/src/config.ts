@@ -35,6 +35,16 @@ export const storageSection = section({
     reload: 'restart',
     does: 'Room on the drive that only deletes and compaction may use, so that a full drive can be freed: two segments.',
   }),
+  segment_bytes: setting(byteSize({ min: 2 * 1024 * 1024 }), {
+    default: '256MiB',
+    reload: 'restart',
+    does: 'How long a file of the journal grows before the next is begun; smaller ones are compacted sooner.',
+  }),
+  upload_lease: setting(duration({ min: 100 }), {
+    default: '1h',
+    reload: 'restart',
+    does: 'How long an upload keeps chunks that no object refers to yet, and how long after a start nothing is swept.',
+  }),
   drive_timeout: setting(duration({ min: 100 }), {
     default: '5s',
     reload: 'restart',
@@ -71,7 +81,7 @@ export const storageSection = section({
       reload: 'restart',
       does: 'Bytes a second the scrub reads.',
     }),
-    sweep_interval: setting(duration({ min: 1000 }), {
+    sweep_interval: setting(duration({ min: 100 }), {
       default: '60s',
       reload: 'restart',
       does: 'Time between rounds of the sweeper, the compactor and the repair planner.',

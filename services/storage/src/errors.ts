@@ -3,13 +3,27 @@ import { CairnError } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 
 /** What the pipeline and the store call an error, and what this service's clients know it as. */
-export const STORAGE_CODES: Readonly<Record<string, string>> = {
+export const STORAGE_CODES = {
   malformed: 'bad_request',
   body_cap: 'payload_too_large',
   too_large: 'payload_too_large',
   address_mismatch: 'conflict',
   write_unready: 'not_ready',
-}
+} as const satisfies Readonly<Record<string, string>>
+
+/** How a read can fail, whatever is read. */
+export const READ_ERRORS = { integrity: 502, read_failed: 503, drive_stalled: 503, rebuilding: 503 } as const
+
+/** How a write can fail, whatever is written. */
+export const WRITE_ERRORS = {
+  write_failed: 503,
+  not_ready: 503,
+  drive_stalled: 503,
+  index_behind: 503,
+  index_failed: 503,
+  rebuilding: 503,
+  no_space: 507,
+} as const
 
 export function noSuchObject(id: Address): CairnError {
   return new CairnError('NotFound', `There is no object ${id} here.`)

@@ -1,4 +1,4 @@
-import type { MetricTable } from '@cairn/kernel'
+import type { Metrics, MetricTable } from '@cairn/kernel'
 
 const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
 
@@ -20,7 +20,11 @@ export const STORAGE_METRICS = {
   bytes_out_total: { type: 'counter', labels: ['route'], help: 'Object and chunk bytes handed out, by route.' },
   chunks_read_total: { type: 'counter', labels: ['tier'], help: 'Chunks handed out, from `memory` or `disk`.' },
   chunks_written_total: { type: 'counter', labels: ['tier'], help: 'Chunks stored that were not here before.' },
-  integrity_fail_total: { type: 'counter', labels: ['reason'], help: 'Bytes that were not what their address says.' },
+  integrity_fail_total: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Chunks here that were not what their address says (`checksum`), and coded bodies past their cap (`decompress_cap`).',
+  },
   rf_target: { type: 'gauge', labels: [], help: 'Copies each object should have.' },
   rf_observed: { type: 'gauge', labels: [], help: 'Copies that were read and proved, by the last whole scrub.' },
   repair_wait_seconds: {
@@ -40,3 +44,9 @@ export const STORAGE_METRICS = {
   swept_chunks_total: { type: 'counter', labels: [], help: 'Chunks removed because nobody needs them.' },
   compacted_bytes_total: { type: 'counter', labels: [], help: 'Bytes freed by compaction.' },
 } as const satisfies MetricTable
+
+/** What a refusal counts as beside `rejected_total`. */
+export function countProblem(metrics: Metrics, code: string): void {
+  if (code === 'decompress_cap' || code === 'ratio_cap')
+    metrics.count('integrity_fail_total', { reason: 'decompress_cap' })
+}

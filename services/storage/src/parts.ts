@@ -1,5 +1,5 @@
 /** What the routes and tasks of the service share, and how it is opened. */
-import { Bus, type BusEvent, openBroadcast, type Runtime, Watch } from '@cairn/kernel'
+import { Bus, type Runtime, Watch } from '@cairn/kernel'
 import { makeDirectories, type Platform, type ServiceHost } from '@cairn/platform'
 import { Storage } from '@cairn/store'
 import type { Address } from '@cairn/wire'
@@ -15,7 +15,12 @@ import { STORAGE_TOPOLOGY } from './topology.ts'
 import { Work } from './work.ts'
 
 export interface StorageEvents {
-  'storage.ingest': { readonly address: Address; readonly new: boolean; readonly bytes: number }
+  'storage.ingest': {
+    readonly address: Address
+    readonly new: boolean
+    readonly bytes: number
+    readonly corr_id: string
+  }
   'storage.repair.planned': { readonly chunks: number }
   'storage.repair.executed': { readonly chunk: Address; readonly bytes: number }
 }
@@ -47,7 +52,7 @@ export async function openParts(
   const work = new Work(platform)
   const repairs = new Repairs(platform)
   const chunks = new ChunkReader(platform, storage.chunks, repairs)
-  const events = openBroadcast<BusEvent<StorageEvents>, typeof STORAGE_TOPOLOGY>(platform, STORAGE_TOPOLOGY, 'events')
+  const events = new Bus<StorageEvents>(platform, STORAGE_TOPOLOGY)
   const reader = new ObjectReader(storage.objects, chunks)
   const { scrub_pacing: bytesPerSecond } = host.config.current.durability
   return {
@@ -61,7 +66,7 @@ export async function openParts(
     work,
     repairs,
     placement: new Watch<Placement | undefined>(undefined),
-    events: new Bus(events),
+    events,
     scrubber: new Scrubber(platform, storage, { reader, repairs, directory, bytesPerSecond }),
     close: async () => {
       // Queues that were never opened to requests are closed here; closing twice is closing once.
@@ -75,6 +80,7 @@ export async function openParts(
 
 async function openStorage(platform: Platform, path: string, config: StorageConfig): Promise<Storage> {
   const { cache_bytes: cacheBytes, drive_timeout: ioTimeoutMs, reserve_bytes: reserveBytes } = config
+  const { segment_bytes: segmentBytes, upload_lease: leaseMs } = config
   await makeDirectories(platform.disk, path)
-  return await Storage.open(platform, { path, cacheBytes, ioTimeoutMs, reserveBytes })
+  return await Storage.open(platform, { path, cacheBytes, ioTimeoutMs, reserveBytes, segmentBytes, leaseMs })
 }

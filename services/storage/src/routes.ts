@@ -1,5 +1,5 @@
 /** Every route of the storage service. */
-import { defineRoutes, type RouteTable } from '@cairn/platform'
+import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
 import type { StorageParts } from './parts.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { chunkRoutes } from './routes/chunks.ts'
@@ -16,5 +16,6 @@ export function storageRoutes(parts: StorageParts): RouteTable {
     ...manifestRoutes(parts),
     ...referenceRoutes(parts),
     ...adminRoutes(parts),
+    eventsRoute(parts.runtime.clock, parts.events),
   ])
 }

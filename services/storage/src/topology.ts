@@ -80,9 +80,9 @@ export const STORAGE_TOPOLOGY = defineTopology({
   broadcasts: {
     events: {
       capacity: 1024,
-      from: ['listener', 'repair-planner', 'repair-worker'],
+      from: ['supervisor', 'listener', 'repair-planner', 'repair-worker', 'drive-watcher', 'config-reloader'],
       to: ['listener'],
-      does: 'What happened, as hints: `storage.ingest`, `storage.repair.planned`, `storage.repair.executed`.',
+      does: 'What happened, as hints: `storage.ingest`, `storage.repair.planned`, `storage.repair.executed`, and the `kernel.` ones of every service. `/events` hands them on.',
     },
   },
   watches: {
@@ -137,6 +137,10 @@ export const STORAGE_TOPOLOGY = defineTopology({
       does: 'One operation of a drive; past it the drive counts as stalled.',
     },
     hashing: { ms: 5000, does: 'One run of chunks of a commit on a worker thread.' },
-    lease: { ms: 3600000, does: 'How long an upload keeps chunks that no object refers to yet.' },
+    lease: {
+      ms: 3600000,
+      key: 'storage.upload_lease',
+      does: 'How long an upload keeps chunks that no object refers to yet.',
+    },
   },
 })

@@ -1,5 +1,5 @@
-/** A disk that stops answering when told to, and goes on when let. */
-import type { Disk, DiskFile } from '@cairn/platform'
+/** A machine whose drive stops answering when told to, and goes on when let. */
+import type { Disk, DiskFile, KvOpener } from '@cairn/platform'
 import type { VirtualPlatform } from '../../../verify/virtual/machine.ts'
 
 export class Gate {
@@ -25,14 +25,16 @@ export class Gate {
 export interface Gates {
   readonly reads: Gate
   readonly writes: Gate
+  /** Of the index. */
+  readonly commits: Gate
 }
 
 export function gates(): Gates {
-  return { reads: new Gate(), writes: new Gate() }
+  return { reads: new Gate(), writes: new Gate(), commits: new Gate() }
 }
 
-/** The platform with gates before the reads and the appends of its files. */
-export function gated(platform: VirtualPlatform, { reads, writes }: Gates): VirtualPlatform {
+/** The platform with gates before the reads and the appends of its files, and the commits of its indexes. */
+export function gated(platform: VirtualPlatform, { reads, writes, commits }: Gates): VirtualPlatform {
   const { disk } = platform
   const gatedDisk: Disk = {
     open: async (path, options) => gatedFile(await disk.open(path, options), reads, writes),
@@ -44,7 +46,25 @@ export function gated(platform: VirtualPlatform, { reads, writes }: Gates): Virt
     space: async (path) => await disk.space(path),
     lock: async (path) => await disk.lock(path),
   }
-  return { ...platform, disk: gatedDisk }
+  return { ...platform, disk: gatedDisk, kv: gatedKv(platform.kv, commits) }
+}
+
+function gatedKv(kv: KvOpener, commits: Gate): KvOpener {
+  return {
+    open: async (path, options) => {
+      const opened = await kv.open(path, options)
+      return {
+        get: (key) => opened.get(key),
+        range: (range) => opened.range(range),
+        commit: async (operations) => {
+          await commits.pass()
+          await opened.commit(operations)
+        },
+        close: async () => await opened.close(),
+        [Symbol.asyncDispose]: async () => await opened.close(),
+      }
+    },
+  }
 }
 
 function gatedFile(file: DiskFile, reads: Gate, writes: Gate): DiskFile {

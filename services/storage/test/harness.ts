@@ -11,7 +11,15 @@ import {
   MemoryKvOpener,
   type RunningService,
 } from '@cairn/platform'
-import { type Caveat, createKeyring, deriveKeyring, mintAdminToken, mintToken, type Scope } from '@cairn/wire'
+import {
+  type Audience,
+  type Caveat,
+  createKeyring,
+  deriveKeyring,
+  mintAdminToken,
+  mintToken,
+  type Scope,
+} from '@cairn/wire'
 import type { z } from 'zod'
 import type { VirtualMachine, VirtualPlatform } from '../../../verify/virtual/machine.ts'
 import { virtualListen } from '../../../verify/virtual/network/virtual-listen.ts'
@@ -26,8 +34,8 @@ const RING = deriveKeyring(ROOT, 'storage')
 const TID = new Uint8Array(16).fill(9)
 const ADMIN = mintAdminToken(RING, { tid: TID, aud: 'storage' })
 
-export function tokenFor(scopes: readonly Scope[], caveats: readonly Caveat[] = []): string {
-  return mintToken(RING, { tid: TID, aud: 'storage', scopes, caveats })
+export function tokenFor(scopes: readonly Scope[], caveats: readonly Caveat[] = [], aud: Audience = 'storage'): string {
+  return mintToken(ROOT, { tid: TID, aud, scopes, caveats })
 }
 
 const METRICS = { ...KERNEL_METRICS, ...INGRESS_METRICS, ...STORAGE_METRICS }

@@ -27,7 +27,8 @@ test('a full work queue answers 429 with Retry-After at once, while hot reads ar
   const service = await TestService.start(options)
   const hot = noise(1000, 1)
   await service.ask('POST', '/o', { body: hot })
-  await service.ask('GET', `/o/${addressOf(hot)}`)
+  // What is read twice is kept.
+  for (const _ of [1, 2]) await service.ask('GET', `/o/${addressOf(hot)}`)
   shut.writes.shut()
   // One is worked on; 384 wait: the queue of 512 less the share of the reads.
   const answers: Promise<Answer>[] = []

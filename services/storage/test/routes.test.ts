@@ -257,8 +257,9 @@ for (const disk of ['virtual', 'memory'] as const) {
         ['GET', '/admin/durability', 'storage:admin'],
         ['POST', '/admin/repair', 'storage:admin'],
         ['POST', '/admin/scrub', 'storage:admin'],
+        ['GET', '/events', 'events:read'],
       ]
-      const all = ['storage:write', 'storage:delete', 'storage:hold', 'storage:admin'] as const
+      const all = ['storage:write', 'storage:delete', 'storage:hold', 'storage:admin', 'events:read'] as const
       for (const [method, target, scope] of rows) {
         const none = await ask(method, target, { token: null })
         isProblem(none, 401, 'token_missing')
@@ -315,6 +316,8 @@ test('a small object in memory goes out in one write, without queue or disk', as
   const service = await TestService.start()
   const bytes = noise(5000)
   await service.ask('POST', '/o', { body: bytes })
+  // What is read twice is kept.
+  await service.ask('GET', `/o/${addressOf(bytes)}`)
   for (const range of [undefined, 'bytes=10-19']) {
     await service.ask('GET', `/o/${addressOf(bytes)}`)
     const calls = service.machine.calls

@@ -55,7 +55,7 @@ export async function simulateStorage(seed: number, options: SimulationOptions):
       for (const thing of clients.flat()) {
         if (thing.isMurky) beUnsure(thing)
         thing.isMurky = false
-        await audit(service, thing)
+        await mustRead(service, thing)
       }
       const isLast = life === LIVES
       if (!isLast) machine.crashAfter(20 + Math.floor(random.next() * 400))
@@ -71,7 +71,7 @@ export async function simulateStorage(seed: number, options: SimulationOptions):
 async function finish(world: VirtualWorld, service: TestService, clients: readonly Thing[][]): Promise<void> {
   // Long enough for a drive that failed to have proved itself again.
   await world.sleep(6_000)
-  for (const things of clients) for (const thing of things) await audit(service, thing)
+  for (const things of clients) for (const thing of things) await mustRead(service, thing)
   await service.shutDown()
 }
 
@@ -186,11 +186,16 @@ async function remove(service: TestService, thing: Thing): Promise<void> {
   } else assert.match(`${status} ${code}`, REFUSED)
 }
 
-/** Reads the object and compares with what its client was told. */
-async function audit(service: TestService, { id, bytes, known }: Thing): Promise<void> {
+/** With no fault about, there is an answer. */
+async function mustRead(service: TestService, thing: Thing): Promise<void> {
+  assert.ok(await audit(service, thing), `${thing.id.slice(0, 11)} was ${thing.known} and cannot be read`)
+}
+
+/** Reads the object and compares with what its client was told; false if the drive does not let it. */
+async function audit(service: TestService, { id, bytes, known }: Thing): Promise<boolean> {
   const { status, code, body, broken } = await service.send('GET', `/o/${id}`, { token: null })
   // A drive that fails now may be read later; it never answers with other bytes, nor says that there is nothing.
-  if (status === 503 || status === 504 || status === 429 || broken !== undefined) return
+  if (status === 503 || status === 504 || status === 429 || broken !== undefined) return false
   const story = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''}`
   if (status === 200) {
     assert.ok(body.equals(bytes), story)
@@ -199,4 +204,5 @@ async function audit(service: TestService, { id, bytes, known }: Thing): Promise
     assert.equal(status, 404, story)
     assert.notEqual(known, 'there', story)
   }
+  return true
 }

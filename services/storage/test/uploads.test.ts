@@ -6,6 +6,7 @@ import { isProblem, noise, TestService } from './harness.ts'
 import { CHUNK, type ClientObject, clientObject, clientObjectOf, frames } from './objects.ts'
 
 const HOUR_MS = 3_600_000
+const CORR_ID = '01JC5S3N6Q8R9T0V1W2X3Y4Z5A'
 const json = (value: unknown) => ({ body: JSON.stringify(value), headers: { 'content-type': 'application/json' } })
 
 async function missing(service: TestService, { chunks }: ClientObject, upload: string): Promise<Address[]> {
@@ -52,14 +53,27 @@ test('bytes that are here under another object are not stored again', async () =
   await service.stop()
 })
 
-test('the same object put by many at once is one object, and each is told after it is durable', async () => {
+test('the same object put by many at once is one object: one is told it is new, each after it is durable', async () => {
   const service = await TestService.start()
-  const bytes = noise(200_000)
-  const answers = await service.world.run(
-    Promise.all(Array.from({ length: 20 }, async () => await service.send('POST', '/o', { body: bytes }))),
+  const object = clientObject(200_000)
+  const { bytes } = object
+  await send(
+    service,
+    object,
+    object.chunks.map(({ id }) => id),
+    'u',
   )
-  assert.ok(answers.some(({ status }) => status === 201))
-  assert.ok(answers.every(({ status }) => status === 201 || status === 200))
+  const answers = await service.world.run(
+    Promise.all(
+      Array.from({ length: 20 }, async (_, at) =>
+        at % 2 === 0
+          ? await service.send('POST', '/o', { body: bytes })
+          : await service.send('PUT', `/m/${object.id}?upload=u`, { body: object.encoded }),
+      ),
+    ),
+  )
+  const told = answers.map((answer) => `${answer.status} ${String(answer.json()['new'])}`).sort()
+  assert.deepEqual(told, [...Array<string>(19).fill('200 false'), '201 true'])
   assert.equal(service.metric('chunks_written_total', { tier: 'disk' }), 4)
   service.machine.crash()
   const again = await TestService.start({}, service.world, service.machine)
@@ -147,25 +161,29 @@ test('every object that comes in is announced, whichever way it came', async () 
   const service = await TestService.start()
   using heard = service.parts.events.subscribe()
   const object = clientObject(2 * CHUNK)
-  await service.ask('POST', '/o', { body: 'small' })
+  const headers = { 'x-corr-id': CORR_ID }
+  await service.ask('POST', '/o', { body: 'small', headers })
   await send(
     service,
     object,
     object.chunks.map(({ id }) => id),
     'u',
   )
-  await service.ask('PUT', `/m/${object.id}`, { body: object.encoded })
-  await service.ask('PUT', `/m/${object.id}`, { body: object.encoded })
+  await service.ask('PUT', `/m/${object.id}`, { body: object.encoded, headers })
+  await service.ask('PUT', `/m/${object.id}`, { body: object.encoded, headers })
   const events = [heard.tryReceive(), heard.tryReceive(), heard.tryReceive(), heard.tryReceive()]
   const ingest = (address: string, isNew: boolean, bytes: number) => ({
-    tag: 'value',
-    value: { topic: 'storage.ingest', body: { address, new: isNew, bytes } },
+    topic: 'storage.ingest',
+    body: { address, new: isNew, bytes, corr_id: CORR_ID },
   })
-  assert.deepEqual(events, [
-    ingest(addressOf(Buffer.from('small')), true, 5),
-    ingest(object.id, true, 2 * CHUNK),
-    ingest(object.id, false, 2 * CHUNK),
-    undefined,
-  ])
+  assert.deepEqual(
+    events.map((each) => (each?.tag === 'value' ? each.value : undefined)),
+    [
+      ingest(addressOf(Buffer.from('small')), true, 5),
+      ingest(object.id, true, 2 * CHUNK),
+      ingest(object.id, false, 2 * CHUNK),
+      undefined,
+    ],
+  )
   await service.stop()
 })

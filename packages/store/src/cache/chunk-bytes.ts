@@ -49,17 +49,35 @@ export class SharedBytes {
     this.#pool = pool
   }
 
+  /** The same bytes in no more memory than they need: a short chunk would keep a whole buffer of the pool. */
+  compact(): SharedBytes {
+    return this.bytes.length === this.bytes.buffer.byteLength ? this : new SharedBytes(this.bytes.slice(), this.#pool)
+  }
+
   hold(): ChunkBytes {
     this.#holders += 1
-    let isHeld = true
-    return {
-      bytes: this.bytes,
-      [Symbol.dispose]: () => {
-        if (!isHeld) return
-        isHeld = false
-        this.#holders -= 1
-        if (this.#holders === 0) this.#pool.give(this.bytes)
-      },
-    }
+    return new Hold(this)
+  }
+
+  /** For `Hold` alone: whoever holds disposes of what `hold` gave. */
+  letGo(): void {
+    this.#holders -= 1
+    if (this.#holders === 0) this.#pool.give(this.bytes)
+  }
+}
+
+class Hold implements ChunkBytes {
+  readonly bytes: Uint8Array
+  #shared: SharedBytes | undefined
+
+  constructor(shared: SharedBytes) {
+    this.bytes = shared.bytes
+    this.#shared = shared
+  }
+
+  [Symbol.dispose](): void {
+    const shared = this.#shared
+    this.#shared = undefined
+    shared?.letGo()
   }
 }

@@ -1,4 +1,13 @@
+/**
+ * Chunks that were read and hashed, and are worth their memory. What is in here needs no proof any more.
+ *
+ *     read from the drive ─┬─ the first time lately ─▶ its name is remembered
+ *                          └─ again ─▶ kept; the least recently used go
+ *
+ * So a large object that streams through, whose chunks are read once each, pushes out nothing.
+ */
 import type { ChunkBytes, SharedBytes } from './chunk-bytes.ts'
+import { RecentReads } from './recent-reads.ts'
 
 interface Cached {
   readonly shared: SharedBytes
@@ -6,14 +15,15 @@ interface Cached {
   readonly hold: ChunkBytes
 }
 
-/** Chunks that were read and hashed once, least recently used first out. What is in here needs no proof any more. */
 export class ChunkCache {
   readonly #bytesMax: number
+  readonly #recent: RecentReads
   readonly #cached = new Map<string, Cached>()
   #bytes = 0
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
+    this.#recent = new RecentReads(bytesMax)
   }
 
   get bytes(): number {
@@ -28,14 +38,16 @@ export class ChunkCache {
     return cached.shared.hold()
   }
 
-  add(id: string, shared: SharedBytes): void {
+  /** Told of every read from the drive; keeps what was read before, not long ago. */
+  offer(id: string, shared: SharedBytes): void {
     const { length } = shared.bytes
-    if (length > this.#bytesMax || this.#cached.has(id)) return
+    if (length > this.#bytesMax || this.#cached.has(id) || !this.#recent.again(id, length)) return
     for (const oldest of this.#cached.keys()) {
       if (this.#bytes + length <= this.#bytesMax) break
       this.remove(oldest)
     }
-    this.#cached.set(id, { shared, hold: shared.hold() })
+    const kept = shared.compact()
+    this.#cached.set(id, { shared: kept, hold: kept.hold() })
     this.#bytes += length
   }
 

@@ -44,3 +44,13 @@ test('nothing is swept that is referenced, leased, kept or under way', () => {
   endLease(leases, 'commit')
   assert.equal(maySweep(leases, 'a', FREE, 1e9), true)
 })
+
+test('what is kept does not run out, whether it was leased under the same name before or after', () => {
+  const leases = createLeases(100, 0)
+  lease(leases, 'commit', 'page', 0)
+  keep(leases, 'commit', 'page')
+  lease(leases, 'commit', 'next page', 10)
+  for (const id of ['page', 'next page']) assert.equal(maySweep(leases, id, FREE, 1e9), false, id)
+  endLease(leases, 'commit')
+  assert.equal(maySweep(leases, 'page', FREE, 1e9), true)
+})

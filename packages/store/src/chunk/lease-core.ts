@@ -32,14 +32,16 @@ export function createLeases(ttlMs: number, now: number): LeaseCore {
 export function lease(core: LeaseCore, upload: string, id: string, now: number): void {
   expire(core, now)
   const held = core.uploads.get(upload) ?? { expiresAt: 0, ids: new Set() }
-  held.expiresAt = now + core.ttlMs
+  // What is kept until `endLease` stays so.
+  held.expiresAt = Math.max(held.expiresAt, now + core.ttlMs)
   held.ids.add(id)
   core.uploads.set(upload, held)
 }
 
 /** Kept for as long as it takes, not by the clock: until `endLease`. */
 export function keep(core: LeaseCore, name: string, id: string): void {
-  const held = core.uploads.get(name) ?? { expiresAt: Number.POSITIVE_INFINITY, ids: new Set() }
+  const held = core.uploads.get(name) ?? { expiresAt: 0, ids: new Set() }
+  held.expiresAt = Number.POSITIVE_INFINITY
   held.ids.add(id)
   core.uploads.set(name, held)
 }

@@ -4,7 +4,7 @@ import { BufferPool, type ChunkBytes, SharedBytes } from '../cache/chunk-bytes.t
 import { ChunkCache } from '../cache/chunk-cache.ts'
 import type { IndexEntry } from '../index/entry-codec.ts'
 import type { Submission } from '../journal/appender.ts'
-import type { Place } from '../journal/segment.ts'
+import { isSamePlace, type Place } from '../journal/segment.ts'
 import { KIND, type Store } from '../store.ts'
 import type { ChunkPut, ChunkStore } from './chunk-store.ts'
 import { lease, maySweep } from './lease-core.ts'
@@ -83,16 +83,14 @@ export class SegmentChunkStore implements ChunkStore {
     return { write, isNew: true }
   }
 
-  /** The bytes, if they are in memory and still exist. */
+  /** The bytes, if they are in memory and still exist: what goes or is found damaged leaves the cache in that step. */
   cached(id: Address): ChunkBytes | undefined {
-    const cached = this.#cache.get(id)
-    if (cached === undefined) return undefined
-    return this.exists(id) ? cached : dispose(cached)
+    return this.#presence.has(id) ? undefined : this.#cache.get(id)
   }
 
   /** Reads the chunk from the drive, whatever is in memory: `absent` if there is none, an error if it is damaged. */
   async inspect(id: Address): Promise<'sound' | 'absent'> {
-    const shared = await this.#readVerified(id)
+    const shared = await this.#readVerified(id, this.#store.lookup(KIND.chunk, digestOf(id)))
     using _held = shared?.hold()
     return shared === undefined ? 'absent' : 'sound'
   }
@@ -100,12 +98,14 @@ export class SegmentChunkStore implements ChunkStore {
   async read(id: Address): Promise<ChunkBytes | undefined> {
     const cached = this.cached(id)
     if (cached !== undefined) return cached
-    if (!this.exists(id)) {
-      if (this.#isDamaged(id, this.#store.lookup(KIND.chunk, digestOf(id)))) throw damaged(id)
+    const entry = this.#store.lookup(KIND.chunk, digestOf(id))
+    const isSound = entry !== undefined && !this.#isDamaged(id, entry)
+    if (!presence.exists(this.#presence, id, isSound)) {
+      if (entry !== undefined && !isSound) throw damaged(id)
       return undefined
     }
     const joined = this.#reads.get(id)
-    return joined === undefined ? await this.#readShared(id) : take(await waitIn(joined))
+    return joined === undefined ? await this.#readShared(id, entry) : take(await waitIn(joined))
   }
 
   /** Grows with every removal that was asked for; the sweeper's do not count, they respect leases. */
@@ -143,12 +143,10 @@ export class SegmentChunkStore implements ChunkStore {
 
   #submitRemoval(id: Address): Submission {
     const draft = this.#store.tombstone(KIND.chunk, digestOf(id))
-    const onSettled = (error: CairnError | undefined): void => {
-      presence.settle(this.#presence, id, removal)
-      if (error === undefined && !this.#isIndexed(id)) this.#cache.remove(id)
-    }
+    const onSettled = (): void => presence.settle(this.#presence, id, removal)
     const removal = this.#store.submit([draft], { freesSpace: true, onSettled })
     presence.begin(this.#presence, id, { tag: 'removal', token: removal })
+    this.#cache.remove(id)
     return removal
   }
 
@@ -159,21 +157,23 @@ export class SegmentChunkStore implements ChunkStore {
 
   /** Until a newer record of it is in the index. */
   #isDamaged(id: Address, entry: IndexEntry | undefined): boolean {
+    if (entry !== undefined && !this.#store.journal.holds(entry.place.segment)) return true
     const place = this.#damaged.get(id)
     if (place === undefined) return false
-    if (place.segment === entry?.place.segment && place.offset === entry.place.offset) return true
+    if (entry !== undefined && isSamePlace(entry.place, place)) return true
     this.#damaged.delete(id)
     return false
   }
 
-  async #readShared(id: Address): Promise<ChunkBytes | undefined> {
+  async #readShared(id: Address, entry: IndexEntry | undefined): Promise<ChunkBytes | undefined> {
     const line = new Waiters<ReadOutcome>()
     this.#reads.set(id, line)
     try {
-      const shared = await this.#readVerified(id)
+      const shared = await this.#readVerified(id, entry)
       const mine = shared?.hold()
       while (line.size > 0) line.wakeFirst({ tag: 'read', held: shared?.hold() })
-      if (shared !== undefined) this.#cache.add(id, shared)
+      // It may have gone while it was read; then nobody would take it out of the cache again.
+      if (shared !== undefined && this.exists(id)) this.#cache.offer(id, shared)
       return mine
     } catch (error) {
       line.wakeAll({ tag: 'failed', error: toCairnError(error) })
@@ -183,17 +183,21 @@ export class SegmentChunkStore implements ChunkStore {
     }
   }
 
-  async #readVerified(id: Address): Promise<SharedBytes | undefined> {
+  async #readVerified(id: Address, found: IndexEntry | undefined): Promise<SharedBytes | undefined> {
     const digest = digestOf(id)
-    for (let look = 1; ; look += 1) {
-      const entry = this.#store.lookup(KIND.chunk, digest)
-      if (entry === undefined) return undefined
+    let entry = found
+    for (let look = 1; entry !== undefined; look += 1) {
+      const { place } = entry
       try {
         return await this.#readEntry(id, digest, entry)
       } catch (error) {
         if (!isKind(error, 'NotFound') || look === LOOKS_MAX) throw error
       }
+      entry = this.#store.lookup(KIND.chunk, digest)
+      // It did not move: the segment it should be in was taken away by somebody else.
+      if (entry !== undefined && isSamePlace(entry.place, place)) throw this.#foundDamaged(id, place)
     }
+    return undefined
   }
 
   async #readEntry(id: Address, digest: Uint8Array, entry: IndexEntry): Promise<SharedBytes> {
@@ -203,12 +207,17 @@ export class SegmentChunkStore implements ChunkStore {
       // A bit may flip on the way as well as on the disk: what is wrong twice is wrong where it lies.
       if (!equalBytes(blake3(bytes), digest)) await this.#store.journal.readPayload(entry.place, bytes)
       if (equalBytes(blake3(bytes), digest)) return new SharedBytes(bytes, this.#pool)
-      this.#damaged.set(id, entry.place)
-      throw damaged(id)
+      throw this.#foundDamaged(id, entry.place)
     } catch (error) {
       this.#pool.give(bytes)
       throw error
     }
+  }
+
+  #foundDamaged(id: Address, place: Place): CairnError {
+    this.#damaged.set(id, place)
+    this.#cache.remove(id)
+    return damaged(id)
   }
 }
 
@@ -219,11 +228,6 @@ type ReadOutcome =
 function take(outcome: ReadOutcome): ChunkBytes | undefined {
   if (outcome.tag === 'failed') throw outcome.error
   return outcome.held
-}
-
-function dispose(held: ChunkBytes): undefined {
-  held[Symbol.dispose]()
-  return undefined
 }
 
 function damaged(id: Address): CairnError {

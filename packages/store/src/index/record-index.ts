@@ -12,7 +12,7 @@ import type { Kv, KvOperation } from '@cairn/platform'
 import { recordBytes, TOMBSTONE } from '../journal/format.ts'
 import type { PlacedRecord } from '../journal/group.ts'
 import type { Watermark } from '../journal/recovery.ts'
-import type { Place } from '../journal/segment.ts'
+import { isSamePlace, type Place } from '../journal/segment.ts'
 import type { StoreMachine } from '../machine.ts'
 import {
   decodeEntry,
@@ -115,6 +115,11 @@ export class RecordIndex extends Closeable {
   /** Up to where the journal is in the index, by the index's own durable word. */
   get watermark(): Watermark | undefined {
     return this.#flushedWatermark
+  }
+
+  /** The store it was made for, if it was used before. */
+  get store(): Uint8Array | undefined {
+    return this.#store
   }
 
   get isOverfull(): boolean {
@@ -370,10 +375,6 @@ export class RecordIndex extends Closeable {
 
 function nameOf(kind: number, id: Uint8Array): string {
   return String.fromCharCode(kind, ...id)
-}
-
-function isSamePlace(a: Place, b: Place): boolean {
-  return a.segment === b.segment && a.offset === b.offset
 }
 
 function indexFailed(cause: unknown): CairnError {

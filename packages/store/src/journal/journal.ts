@@ -38,6 +38,8 @@ export interface JournalOptions {
   readonly sink: (records: readonly PlacedRecord[], end: Position) => void
   /** Up to where the views of this journal are known to be durable: below it nothing is ever cut. */
   readonly watermark?: Watermark | undefined
+  /** Whose views they are; the journal's own word goes first, but there may be no segment left that can be read. */
+  readonly store?: Uint8Array | undefined
   readonly segmentBytes?: number
   /** Left free for tombstones and compaction; two segments unless given. */
   readonly reserveBytes?: number
@@ -74,7 +76,7 @@ export class Journal extends Closeable {
     this.#drive = drive
     this.directory = directory
     this.#start = start
-    this.#store = start.store ?? machine.random.bytes(16)
+    this.#store = start.store ?? options.store ?? machine.random.bytes(16)
     this.#nextNumber = start.nextNumber
     this.#files = new SegmentFiles(directory)
     for (const segment of start.segments) this.#segments.set(segment.number, segment)
@@ -157,6 +159,11 @@ export class Journal extends Closeable {
     return [...this.#segments.values()]
   }
 
+  /** Whether this segment is here and can be read. */
+  holds(number: number): boolean {
+    return this.#segments.has(number)
+  }
+
   /** A number no other segment has. */
   takeNumber(): number {
     const number = this.#nextNumber
@@ -170,16 +177,21 @@ export class Journal extends Closeable {
 
   /** The record at this place, both its sums checked. The segment is pinned from this very call on. */
   async read(place: Place): Promise<RecordHeader & { readonly payload: Uint8Array }> {
+    // A bit may flip on the way: what is wrong twice is wrong where it lies.
+    const record = (await this.#readSound(place)) ?? (await this.#readSound(place))
+    if (record !== undefined) return record
+    throw new CairnError('Integrity', 'A record of the journal is damaged.', { code: 'record_damaged' })
+  }
+
+  async #readSound(place: Place): Promise<(RecordHeader & { readonly payload: Uint8Array }) | undefined> {
     const segment = this.#segment(place.segment)
     const bytes = new Uint8Array(RECORD_HEADER_BYTES + place.length)
     const count = await this.#files.use(segment, async (file) => await this.directory.read(file, place.offset, bytes))
     const header = count === bytes.length ? segment.sums.decode(bytes, 0, place.offset) : undefined
     const payload = bytes.subarray(RECORD_HEADER_BYTES)
-    const isSound =
-      header?.length === place.length &&
-      segment.sums.payloadSum(place.offset, header.lsn, payload) === header.payloadSum
-    if (!isSound) throw new CairnError('Integrity', 'A record of the journal is damaged.', { code: 'record_damaged' })
-    return { ...header, payload }
+    if (header?.length !== place.length) return undefined
+    const isSound = segment.sums.payloadSum(place.offset, header.lsn, payload) === header.payloadSum
+    return isSound ? { ...header, payload } : undefined
   }
 
   /** Fills `into` with the payload at this place as it lies there; the caller proves it by its address. */
@@ -261,8 +273,9 @@ export class Journal extends Closeable {
 
   #segment(number: number): Segment {
     const segment = this.#segments.get(number)
-    if (segment === undefined) throw segmentGone(number)
-    return segment
+    if (segment !== undefined) return segment
+    if (this.unreadable.includes(number)) throw new CairnError('Integrity', `Segment ${number} is damaged.`)
+    throw segmentGone(number)
   }
 
   #damaged(segment: Segment, gap: Gap): void {

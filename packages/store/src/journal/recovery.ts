@@ -1,7 +1,7 @@
 import type { DiskFile } from '@cairn/platform'
 import type { DriveDirectory } from '../drive/directory.ts'
 import type { JournalMachine } from '../machine.ts'
-import { decodeSegmentHeader, SEGMENT_HEADER_BYTES } from './format.ts'
+import { decodeSegmentHeader, SEGMENT_HEADER_BYTES, type SegmentHeader } from './format.ts'
 import {
   createTail,
   type FoundSegment,
@@ -41,14 +41,16 @@ export async function recover(
   const found = await findSegments(machine, directory)
   const inventory = takeInventory(found)
   for (const { number } of inventory.unborn) await directory.unlink(segmentName(number))
+  // A killed process leaves names that are seen but not yet durable.
+  await directory.syncNames()
   const { crc32 } = machine.crypto
   const segments = inventory.sound.map((each) => {
     return makeSegment(crc32, each.header, sealedEnd(inventory, each), each.size)
   })
   const newest = segments.find(({ number }) => number === inventory.active?.number)
-  const tail = newest === undefined ? undefined : await recoverActive(machine, directory, newest, watermark)
-  // A killed process leaves names that are seen but not yet durable.
-  await directory.syncNames()
+  // One that cannot be read may be the log's own next one: then only its header says where this one ends.
+  const isLast = inventory.unreadable.every(({ number }) => number < (newest?.number ?? 0))
+  const tail = newest === undefined ? undefined : await recoverActive(machine, directory, { newest, isLast, watermark })
   return {
     store: inventory.store,
     segments,
@@ -68,12 +70,21 @@ async function findSegments(machine: JournalMachine, directory: DriveDirectory):
     const number = segmentNumber(name)
     if (number === undefined) continue
     await using file = await directory.open(name, 'read')
-    const bytes = new Uint8Array(SEGMENT_HEADER_BYTES)
-    const count = await directory.read(file, 0, bytes)
-    const header = decodeSegmentHeader(machine.crypto.crc32, bytes.subarray(0, count))
+    // A bit may flip on the way: what is wrong twice is wrong where it lies.
+    const header = (await readHeader(machine, directory, file)) ?? (await readHeader(machine, directory, file))
     found.push({ number, size: await directory.size(file), header })
   }
   return found
+}
+
+async function readHeader(
+  machine: JournalMachine,
+  directory: DriveDirectory,
+  file: DiskFile,
+): Promise<SegmentHeader | undefined> {
+  const bytes = new Uint8Array(SEGMENT_HEADER_BYTES)
+  const count = await directory.read(file, 0, bytes)
+  return decodeSegmentHeader(machine.crypto.crc32, bytes.subarray(0, count))
 }
 
 /** The next log segment says where this one ends; without one, it was rolled or compacted and counts to its last byte. */
@@ -82,11 +93,17 @@ function sealedEnd({ sound }: Inventory, { number, size }: FoundSegment): number
   return next === undefined ? size : Math.min(size, next.header.previousEnd)
 }
 
+interface Newest {
+  readonly newest: Segment
+  readonly isLast: boolean
+  readonly watermark: Watermark | undefined
+}
+
+/** Finds the end of the newest log segment that can be read. It goes on taking records only if it is sound and the last. */
 async function recoverActive(
   machine: JournalMachine,
   directory: DriveDirectory,
-  segment: Segment,
-  watermark: Watermark | undefined,
+  { newest: segment, isLast, watermark }: Newest,
 ): Promise<{ file: DiskFile | undefined; highestLsn: number }> {
   const file = await directory.open(segmentName(segment.number), 'append')
   try {
@@ -97,13 +114,15 @@ async function recoverActive(
     const verdict = judge(tail, durableEnd)
     segment.end = verdict.end
     segment.damage.push(...verdict.damage)
-    if (verdict.damage.length === 0) await fitFile(directory, file, segment.size, verdict.end)
+    const isSound = verdict.damage.length === 0 && isLast
+    if (isSound) await fitFile(directory, file, segment.size, verdict.end)
     // What a killed process wrote is seen but not yet durable; from here on it counts.
     await directory.sync(file)
-    if (verdict.damage.length > 0) {
+    if (!isSound) {
+      const { number } = segment
       machine.log.error(
-        { segment: segment.number, damage: verdict.damage },
-        'the newest segment is damaged; it is sealed',
+        { segment: number, damage: verdict.damage },
+        'the end of the log is damaged; a new segment begins',
       )
       await file.close()
       return { file: undefined, highestLsn: tail.highestLsn }

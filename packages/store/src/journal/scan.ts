@@ -22,10 +22,14 @@ export interface ScanRange {
   readonly read: (position: number, into: Uint8Array) => Promise<number>
 }
 
-/** Everything between two places of a segment, record by record, bad stretches included; reads each byte about once. */
+/**
+ * Everything between two places of a segment, record by record, bad stretches included; reads each byte about once. What
+ * is bad is read again before that is said: a bit may flip on the way as well as on the disk.
+ */
 export async function* scan(sums: RecordSums, { from, to, read }: ScanRange): AsyncGenerator<ScanEvent> {
   const window = new Window(read, to)
   let offset = from
+  let readAgainAt: number | undefined
   while (offset < to) {
     const scanned = scanAt(sums, window.bytes, window.base, offset, to)
     switch (scanned.tag) {
@@ -40,6 +44,11 @@ export async function* scan(sums: RecordSums, { from, to, read }: ScanRange): As
         offset = scanned.next
         break
       case 'bad': {
+        if (readAgainAt !== offset) {
+          readAgainAt = offset
+          window.forget(offset)
+          break
+        }
         const next = scanned.next ?? (await resync(sums, window, offset, to))
         yield { tag: 'bad', offset, next }
         offset = next
@@ -72,6 +81,12 @@ class Window {
   constructor(read: ScanRange['read'], to: number) {
     this.#read = read
     this.#to = to
+  }
+
+  /** What is read next is read from the file, from here on. */
+  forget(offset: number): void {
+    this.base = offset
+    this.bytes = this.#buffer.subarray(0, 0)
   }
 
   /** Holds at least `count` bytes from `offset` on, or as many as there are; false if that is nothing new. */

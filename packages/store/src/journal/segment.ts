@@ -24,6 +24,10 @@ export interface Place {
   readonly length: number
 }
 
+export function isSamePlace(a: Place, b: Place): boolean {
+  return a.segment === b.segment && a.offset === b.offset
+}
+
 /** A point in the log: everything before it, in this and in earlier segments. */
 export interface Position {
   readonly segment: number

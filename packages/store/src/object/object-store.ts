@@ -16,10 +16,12 @@ import type { IndexEntry } from '../index/entry-codec.ts'
 import type { Submission } from '../journal/appender.ts'
 import { KIND, type Store } from '../store.ts'
 import { decodeObject, digestsOf, encodeHold, encodeObject, type ObjectFacts, pagesOf } from './object-record.ts'
+import { RecentFacts } from './recent-facts.ts'
 import { holdsOf } from './reference-keys.ts'
 
 /** Chunks looked at in one step; more would hold up everybody else. */
 const CHUNKS_PER_STEP = 4_096
+const DIGEST_BYTES = 32
 const OWNER_BYTES_MAX = 128
 const LOOKS_MAX = 5
 
@@ -34,12 +36,18 @@ export interface ObjectCommit {
   readonly upload: string
 }
 
+/** An object that is here, or that somebody else is putting. */
+type Known = Exclude<presence.PutDecision<Submission>, { tag: 'write' }>
+
+type Prepared = Known | { readonly tag: 'submitted'; readonly write: Submission }
+
 export class ObjectStore {
   readonly #store: Store
   readonly #chunks: SegmentChunkStore
   readonly #presence: presence.Presence<Submission> = new Map()
   /** Leases of commits whose object is not in the index yet, and the LSN at which it will be. */
   readonly #keeping = new Map<string, number>()
+  readonly #recent = new RecentFacts()
   /** Holds in line or not in the index yet, by object. */
   readonly #newHolds = new Map<Address, Set<number>>()
   #serial = 0
@@ -51,29 +59,39 @@ export class ObjectStore {
 
   /** Makes the object visible, durably. `Conflict` `missing_chunks`, with the ids as its cause, if any is not here. */
   async commit(object: ObjectCommit): Promise<'new' | 'present'> {
-    const known = presence.decidePut(this.#presence, object.id, this.#isIndexed(object.id))
-    if (known.tag === 'present') return 'present'
-    if (known.tag === 'join') {
-      await known.token.durable()
-      return 'present'
-    }
+    const known = this.#decidePut(object.id)
+    if (known.tag !== 'write') return await joined(known)
     this.#serial += 1
     const lease = `commit ${this.#serial}`
     try {
-      const write = await this.#prepare(object, lease)
-      const [record] = await write.durable()
+      const prepared = await this.#prepare(object, lease)
+      if (prepared.tag !== 'submitted') {
+        endLease(this.#store.leases, lease)
+        return await joined(prepared)
+      }
+      const [record] = await prepared.write.durable()
       this.#keeping.set(lease, record?.lsn ?? 0)
     } catch (error) {
       endLease(this.#store.leases, lease)
       throw error
     }
-    this.#unlease(object)
+    await this.#unlease(object)
     return 'new'
   }
 
   async stat(id: Address): Promise<ObjectFacts | undefined> {
     const entry = this.#entry(id)
-    return entry === undefined ? undefined : await this.readFacts(entry)
+    if (entry === undefined) return undefined
+    if (entry.inline === undefined) return await this.readFacts(entry)
+    // Seen and remembered in one step: a removal comes before it, and there is no entry, or after, and takes it out.
+    const facts = decodeObject(entry.inline)
+    this.#recent.add(id, facts)
+    return facts
+  }
+
+  /** The same object as `stat` gave lately, at once; nothing if nobody asked about it, or it has begun to go since. */
+  statRecent(id: Address): ObjectFacts | undefined {
+    return this.#recent.get(id)
   }
 
   async readFacts({ inline, place }: IndexEntry): Promise<ObjectFacts> {
@@ -97,6 +115,7 @@ export class ObjectStore {
     const onSettled = (): void => presence.settle(this.#presence, id, removal)
     const removal = this.#store.submit([draft], { freesSpace: true, onSettled })
     presence.begin(this.#presence, id, { tag: 'removal', token: removal })
+    this.#recent.remove(id)
     await removal.durable()
     return true
   }
@@ -153,12 +172,14 @@ export class ObjectStore {
    * Looks at every chunk and puts the object's record in line. If anything failed or was removed while it looked, what
    * it saw first may be gone, and it looks again; from the last look to the record nothing can come between.
    */
-  async #prepare(object: ObjectCommit, lease: string): Promise<Submission> {
+  async #prepare(object: ObjectCommit, lease: string): Promise<Prepared> {
     for (let look = 1; look <= LOOKS_MAX; look += 1) {
       const before = this.#losses()
       const pages = await this.#stage(object, lease)
-      // Somebody may have committed the same object meanwhile; one more record of it changes nothing.
-      if (before === this.#losses()) return this.#submit(object, pages)
+      if (before !== this.#losses()) continue
+      // Somebody may have committed the same object meanwhile: then theirs is the new one.
+      const known = this.#decidePut(object.id)
+      return known.tag === 'write' ? { tag: 'submitted', write: this.#submit(object, pages) } : known
     }
     throw new CairnError('StorageBusy', 'Chunks keep going while the object is committed; try again.', {
       code: 'commit_raced',
@@ -166,11 +187,14 @@ export class ObjectStore {
     })
   }
 
-  /** The object keeps its chunks from now on. Of a very large one the leases are left to run out. */
-  #unlease({ id, manifest, upload }: ObjectCommit): void {
-    if ((manifest?.chunkCount ?? 1) > CHUNKS_PER_STEP) return
-    const ids = manifest === undefined ? [id] : addressesOf(manifest)
-    unlease(this.#store.leases, upload, ids)
+  /** The object keeps its chunks from now on. */
+  async #unlease({ id, manifest, upload }: ObjectCommit): Promise<void> {
+    const { leases, machine } = this.#store
+    if (manifest === undefined) unlease(leases, upload, [id])
+    for (let at = 0; at < (manifest?.chunkCount ?? 0); at += CHUNKS_PER_STEP) {
+      if (at > 0) await sleep(machine.clock, 0)
+      if (manifest !== undefined) unlease(leases, upload, addressesOf(manifest, at))
+    }
   }
 
   #losses(): number {
@@ -191,10 +215,9 @@ export class ObjectStore {
       pages.push(digestOf(pageId))
       if (staged !== 'present') await staged.write.written()
     }
-    const ids = addressesOf(manifest)
-    for (let at = 0; at < ids.length; at += CHUNKS_PER_STEP) {
-      this.#keepAll(ids.slice(at, at + CHUNKS_PER_STEP), lease)
-      if (at + CHUNKS_PER_STEP < ids.length) await sleep(this.#store.machine.clock, 0)
+    for (let at = 0; at < manifest.chunkCount; at += CHUNKS_PER_STEP) {
+      this.#keepAll(addressesOf(manifest, at), lease)
+      if (at + CHUNKS_PER_STEP < manifest.chunkCount) await sleep(this.#store.machine.clock, 0)
     }
     const packed = new Uint8Array(pages.length * 32)
     for (const [at, digest] of pages.entries()) packed.set(digest, at * 32)
@@ -221,6 +244,10 @@ export class ObjectStore {
     return write
   }
 
+  #decidePut(id: Address): presence.PutDecision<Submission> {
+    return presence.decidePut(this.#presence, id, this.#isIndexed(id))
+  }
+
   #entry(id: Address): IndexEntry | undefined {
     const entry = this.#store.lookup(KIND.object, digestOf(id))
     return presence.exists(this.#presence, id, entry !== undefined) ? entry : undefined
@@ -231,8 +258,15 @@ export class ObjectStore {
   }
 }
 
-function addressesOf({ chunkIds }: Manifest): Address[] {
-  return [...digestsOf(chunkIds)].map((digest) => addressFromDigest(digest))
+async function joined(known: Known): Promise<'present'> {
+  if (known.tag === 'join') await known.token.durable()
+  return 'present'
+}
+
+/** Those of one step, from this chunk on. */
+function addressesOf({ chunkIds }: Manifest, from: number): Address[] {
+  const step = chunkIds.subarray(from * DIGEST_BYTES, (from + CHUNKS_PER_STEP) * DIGEST_BYTES)
+  return [...digestsOf(step)].map((digest) => addressFromDigest(digest))
 }
 
 /** One hold of an owner on an object is one id. */

@@ -8,10 +8,11 @@ import type { IndexChange } from '../index/record-index.ts'
 import { KIND, type Store } from '../store.ts'
 import { chunksOf, decodeHold, digestsOf } from './object-record.ts'
 import type { ObjectStore } from './object-store.ts'
-import { edgeKey, edgesOf, holdKey, INCOMPLETE_KEY } from './reference-keys.ts'
+import { edgeKey, edgesAfter, edgesOf, holdKey, INCOMPLETE_KEY, objectOfEdge } from './reference-keys.ts'
 
 const EMPTY = new Uint8Array(0)
 const OBJECTS_PER_PAGE = 256
+const EDGES_PER_PAGE = 1024
 
 export class References {
   readonly #store: Store
@@ -42,29 +43,47 @@ export class References {
     try {
       yield* this.#edges(id, entry, isLive)
     } catch (error) {
-      this.#unfollowed(error)
-      // Of a removed object the keys stay, which costs room; of a live one they are missing, so nothing may be swept.
-      if (isLive) yield [{ tag: 'put', key: INCOMPLETE_KEY, value: EMPTY }]
+      this.#unfollowed(error, isLive)
+      yield [{ tag: 'put', key: INCOMPLETE_KEY, value: EMPTY }]
     }
   }
 
-  /** Makes the keys of every object anew if some may be missing. */
-  async complete(): Promise<void> {
+  /** Makes the keys of every object anew if some may be missing or out of date; false if it had to leave some out. */
+  async complete(signal?: AbortSignal): Promise<boolean> {
     await this.#store.caughtUp()
     await this.#store.index.flush()
     const { index } = this.#store
-    if (index.kv.get(INCOMPLETE_KEY) === undefined) return
+    if (this.isComplete) return true
+    await this.#forgetRemoved(signal)
     let from: Uint8Array | undefined
     let isWhole = true
     for (;;) {
+      if (signal?.aborted === true) return false
       const page = [...index.stored(KIND.object, from, OBJECTS_PER_PAGE)]
-      if (page.length === 0) break
+      if (page.length === 0) {
+        if (isWhole) await index.kv.commit([{ tag: 'delete', key: INCOMPLETE_KEY }])
+        return isWhole
+      }
       for (const { id, entry } of page) {
         from = id
         if (!entry.isTombstone) isWhole = (await this.#remake(id, entry)) && isWhole
       }
     }
-    if (isWhole) await index.kv.commit([{ tag: 'delete', key: INCOMPLETE_KEY }])
+  }
+
+  /** Edges to objects that are gone: those of a removal whose pages could not be read, or were not read yet. */
+  async #forgetRemoved(signal: AbortSignal | undefined): Promise<void> {
+    const { index } = this.#store
+    let last: Uint8Array | undefined
+    for (;;) {
+      if (signal?.aborted === true) return
+      const keys = [...index.kv.range({ ...edgesAfter(last), limit: EDGES_PER_PAGE })].map(({ key }) => key)
+      last = keys.at(-1)
+      if (last === undefined) return
+      // Looked at and put in line in one step: whoever puts the object again writes its edges after this.
+      const removed = keys.filter((key) => index.get(KIND.object, objectOfEdge(key))?.isTombstone !== false)
+      await index.kv.commit(removed.map((key): KvOperation => ({ tag: 'delete', key })))
+    }
   }
 
   async #remake(id: Uint8Array, entry: IndexEntry): Promise<boolean> {
@@ -72,14 +91,17 @@ export class References {
       for await (const slice of this.#edges(id, entry, true)) await this.#store.index.kv.commit(slice)
       return true
     } catch (error) {
-      this.#unfollowed(error)
+      this.#unfollowed(error, true)
       return false
     }
   }
 
-  #unfollowed(error: unknown): void {
+  #unfollowed(error: unknown, isLive: boolean): void {
     if (!isKind(error, 'Integrity')) throw error
-    this.#store.machine.log.error({ error: toCairnError(error) }, 'the chunks of a damaged object cannot be listed')
+    const { log } = this.#store.machine
+    if (isLive) log.error({ error: toCairnError(error) }, 'the chunks of a damaged object cannot be listed')
+    // Of one that is gone its pages may be gone as well, if the index was lost since.
+    else log.info({ error: toCairnError(error) }, 'the chunks of a removed object cannot be listed')
   }
 
   get isComplete(): boolean {

@@ -10,11 +10,14 @@ export interface SweepReport {
   readonly cursor: Uint8Array | undefined
 }
 
+const LOOK_AGAIN_MS = 10 * 60_000
+
 /** Removes chunks that no object refers to and no upload keeps. */
 export class Sweeper {
   readonly #store: Store
   readonly #chunks: SegmentChunkStore
   readonly #references: References
+  #lookAgainAt = 0
 
   constructor(store: Store, chunks: SegmentChunkStore, references: References) {
     this.#store = store
@@ -22,11 +25,15 @@ export class Sweeper {
     this.#references = references
   }
 
-  /** Looks at up to `limit` chunks after the cursor. Removes nothing while the index is not whole. */
-  async sweep(cursor: Uint8Array | undefined, limit: number): Promise<SweepReport> {
+  /**
+   * Looks at up to `limit` chunks after the cursor. Removes nothing while the index is not whole, and makes it whole if
+   * it can; leaves that when told to.
+   */
+  async sweep(cursor: Uint8Array | undefined, limit: number, signal?: AbortSignal): Promise<SweepReport> {
     const { index } = this.#store
     await index.flush()
-    if (this.#store.facts().isCatchingUp || !this.#references.isComplete) return { seen: 0, removed: 0, cursor }
+    if (this.#store.facts().isCatchingUp) return { seen: 0, removed: 0, cursor: undefined }
+    if (!(await this.#isWhole(signal))) return { seen: 0, removed: 0, cursor: undefined }
     const page = [...index.stored(KIND.chunk, cursor, limit)]
     const removals = page.flatMap(({ id, entry }) => {
       if (entry.isTombstone) return []
@@ -35,5 +42,15 @@ export class Sweeper {
     for (const removal of removals) await removal.durable()
     const next = page.length === limit ? page.at(-1)?.id : undefined
     return { seen: page.length, removed: removals.length, cursor: next }
+  }
+
+  async #isWhole(signal: AbortSignal | undefined): Promise<boolean> {
+    const now = this.#store.machine.clock.now()
+    if (this.#references.isComplete) return true
+    if (now < this.#lookAgainAt) return false
+    if (await this.#references.complete(signal)) return true
+    // Every object was looked at, which is not worth repeating soon if one of them is damaged.
+    this.#lookAgainAt = now + LOOK_AGAIN_MS
+    return false
   }
 }

@@ -1,13 +1,18 @@
 import { CairnError } from '@cairn/kernel'
 import { CHUNK_BYTES_MAX } from '@cairn/store'
+import { TwoBuffers } from './two-buffers.ts'
 
 const LENGTH_BYTES = 4
 
-/** Chunks out of frames of `length (4 bytes, highest first) ‖ bytes`, however the stream was cut. Each is a buffer of its own. */
+/**
+ * Chunks out of frames of `length (4 bytes, highest first) ‖ bytes`, however the stream was cut. Each is good until the
+ * next but one is asked for.
+ */
 export async function* readFrames(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   framesMax: number,
 ): AsyncGenerator<Uint8Array> {
+  const buffers = new TwoBuffers()
   const head = new Uint8Array(LENGTH_BYTES)
   let headFilled = 0
   let chunk: Uint8Array | undefined
@@ -23,7 +28,7 @@ export async function* readFrames(
         if (headFilled < LENGTH_BYTES) continue
         frames += 1
         if (frames > framesMax) throw new CairnError('TooLarge', `One request takes at most ${framesMax} chunks.`)
-        chunk = new Uint8Array(lengthIn(head))
+        chunk = buffers.take(lengthIn(head))
         filled = 0
         headFilled = 0
       }

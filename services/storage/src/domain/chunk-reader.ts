@@ -4,6 +4,9 @@ import type { Address } from '@cairn/wire'
 import { readFailed } from '../errors.ts'
 import type { Repairs } from './repairs.ts'
 
+const FROM_MEMORY = { tier: 'memory' }
+const FROM_DISK = { tier: 'disk' }
+
 /** Chunks as the service reads them: counted, and a damaged one goes to repair the moment it is found. */
 export class ChunkReader {
   readonly #runtime: Runtime
@@ -19,7 +22,7 @@ export class ChunkReader {
   /** The proved bytes, if they are in memory. */
   cached(id: Address): ChunkBytes | undefined {
     const held = this.#chunks.cached(id)
-    if (held !== undefined) this.#runtime.metrics.count('chunks_read_total', { tier: 'memory' })
+    if (held !== undefined) this.#runtime.metrics.count('chunks_read_total', FROM_MEMORY)
     return held
   }
 
@@ -29,7 +32,7 @@ export class ChunkReader {
     if (cached !== undefined) return cached
     try {
       const held = await this.#chunks.read(id)
-      if (held !== undefined) this.#runtime.metrics.count('chunks_read_total', { tier: 'disk' })
+      if (held !== undefined) this.#runtime.metrics.count('chunks_read_total', FROM_DISK)
       return held
     } catch (error) {
       if (isKind(error, 'Integrity')) this.#repairs.damaged(id)

@@ -24,11 +24,25 @@ test('a stream is cut like the same bytes in one piece', async () => {
       sizes,
       async (bytes, size, by) => {
         const chunks: Uint8Array[] = []
-        for await (const chunk of cutStream(pieces(bytes, by), size, 500)) chunks.push(chunk)
+        for await (const chunk of cutStream(pieces(bytes, by), size, 500)) chunks.push(chunk.slice())
         assert.deepEqual(chunks, [...cutWhole(bytes, size)])
       },
     ),
   )
+})
+
+test('a chunk is as it was until the next but one is asked for, and no third is held', async () => {
+  const bytes = Uint8Array.from({ length: 100 }, (_, at) => at)
+  const buffers = new Set<ArrayBufferLike>()
+  let last: Uint8Array | undefined
+  let at = 0
+  for await (const chunk of cutStream(pieces(bytes, [7]), 16, 100)) {
+    if (last !== undefined) assert.deepEqual(last, bytes.subarray(at - 16, at))
+    buffers.add(chunk.buffer)
+    last = chunk
+    at += chunk.length
+  }
+  assert.equal(buffers.size, 2)
 })
 
 test('a stream past its bound ends with an error', async () => {

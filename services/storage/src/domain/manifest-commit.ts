@@ -37,6 +37,13 @@ export type CommitOutcome =
   | { readonly tag: 'committed'; readonly isNew: boolean; readonly size: number }
   | { readonly tag: 'missing'; readonly ids: readonly Address[] }
 
+interface Run {
+  readonly first: number
+  readonly count: number
+  /** Where its bytes go. */
+  readonly room: Uint8Array
+}
+
 export class ManifestCommits {
   readonly #platform: Platform
   readonly #storage: Storage
@@ -52,9 +59,11 @@ export class ManifestCommits {
     const manifest = await this.#read(await collect(commit.body), commit)
     const missing: Address[] = []
     const perRun = Math.max(1, Math.floor(RUN_BYTES / manifest.chunkSize))
+    // One for all runs, and shared with the thread: a copy for each would be gigabytes for the collector.
+    const room = new Uint8Array(new SharedArrayBuffer(perRun * manifest.chunkSize))
     for (let first = 0; first < manifest.chunkCount; first += perRun) {
       const count = Math.min(perRun, manifest.chunkCount - first)
-      missing.push(...(await this.#prove(manifest, first, count, commit)))
+      missing.push(...(await this.#prove(manifest, { first, count, room }, commit)))
     }
     if (missing.length > 0) return { tag: 'missing', ids: missing }
     const { id, type, upload } = commit
@@ -85,12 +94,12 @@ export class ManifestCommits {
   }
 
   /** Proves a run of chunks; returns those that are not here. */
-  async #prove(manifest: Manifest, first: number, count: number, commit: ManifestCommit): Promise<Address[]> {
+  async #prove(manifest: Manifest, { first, count, room }: Run, commit: ManifestCommit): Promise<Address[]> {
     const held: ChunkBytes[] = []
     try {
       const missing = await commit.inPool(async () => await this.#readRun(manifest, first, count, held))
       if (missing.length > 0) return missing
-      const bytes = joined(manifest, first, held)
+      const bytes = joined(manifest, first, held, room)
       const { chunkSize } = manifest
       const values = await this.#job(async (deadline) => {
         const input: ChunkRun = { bytes, chunkSize, first }
@@ -139,15 +148,14 @@ export class ManifestCommits {
   }
 }
 
-function joined(manifest: Manifest, first: number, held: readonly ChunkBytes[]): Uint8Array {
-  const bytes = new Uint8Array(held.reduce((sum, each) => sum + each.bytes.length, 0))
+function joined(manifest: Manifest, first: number, held: readonly ChunkBytes[], room: Uint8Array): Uint8Array {
   let filled = 0
   for (const [at, { bytes: chunk }] of held.entries()) {
     if (chunk.length !== chunkLength(manifest, first + at)) throw notItsChunks(manifest.id)
-    bytes.set(chunk, filled)
+    room.set(chunk, filled)
     filled += chunk.length
   }
-  return bytes
+  return room.subarray(0, filled)
 }
 
 function notItsChunks(id: Address): CairnError {
@@ -155,20 +163,21 @@ function notItsChunks(id: Address): CairnError {
   return new CairnError('Conflict', detail, { code: 'chunk_mismatch' })
 }
 
+/** The body in one buffer that a thread can read as well: sent there, it would be copied twice. */
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  let total = 0
+  let room = new Uint8Array(new SharedArrayBuffer(INLINE_MANIFEST_BYTES))
+  let filled = 0
   for await (const piece of body) {
-    total += piece.length
-    if (total > MAX_MANIFEST_BYTES)
+    const length = filled + piece.length
+    if (length > MAX_MANIFEST_BYTES)
       throw new CairnError('TooLarge', `A manifest has at most ${MAX_MANIFEST_BYTES} bytes.`)
-    pieces.push(piece.slice())
+    if (length > room.length) {
+      const grown = new Uint8Array(new SharedArrayBuffer(Math.max(length, 2 * room.length)))
+      grown.set(room.subarray(0, filled))
+      room = grown
+    }
+    room.set(piece, filled)
+    filled = length
   }
-  const all = new Uint8Array(total)
-  let at = 0
-  for (const piece of pieces) {
-    all.set(piece, at)
-    at += piece.length
-  }
-  return all
+  return room.subarray(0, filled)
 }

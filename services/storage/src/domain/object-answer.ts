@@ -1,5 +1,7 @@
 /** An object as an HTTP answer: preconditions, ranges, and the headers every answer about it has. Reads nothing. */
 import { CairnError } from '@cairn/kernel'
+import type { RequestContext } from '@cairn/platform'
+import type { ObjectFacts } from '@cairn/store'
 import {
   type ByteRange,
   contentRange,
@@ -11,53 +13,85 @@ import {
 import { servedType } from './content-type.ts'
 import type { BodyPart } from './object-bytes.ts'
 import type { StoredObject } from './object-reader.ts'
-import { windowsOf } from './window-core.ts'
+import { type Window, windowsOf } from './window-core.ts'
 
-/** The fields of a request that decide how an object is answered. */
+const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'range'] as const
+
+/** What a request says that decides how an object is answered. */
 export interface ObjectRequest {
   readonly method: string
-  readonly header: (name: string) => string | undefined
+  readonly headers: RequestContext<unknown, unknown, unknown>['headers']
   readonly nowMs: number
   /** New for each answer, and unknown to whoever stored the object: parts of a multipart body end at it. */
   readonly boundary: string
-  /** Reads need a capability, so no shared cache may keep the answer. */
-  readonly isPrivate: boolean
+}
+
+export interface BytesAnswer {
+  readonly tag: 'bytes'
+  readonly status: 200 | 206
+  readonly range: 'whole' | 'single' | 'multiple'
+  /** Without the length. */
+  readonly headers: readonly string[]
+  readonly length: number
+  readonly parts: () => Iterable<BodyPart>
+  /** The whole body, where that is a piece of one chunk. */
+  readonly onePiece: Window | undefined
 }
 
 export type ObjectAnswer =
   | { readonly tag: 'not-modified'; readonly headers: readonly string[] }
   | { readonly tag: 'precondition-failed' }
   | { readonly tag: 'unsatisfiable'; readonly headers: readonly string[]; readonly detail: string }
-  | {
-      readonly tag: 'bytes'
-      readonly status: 200 | 206
-      readonly range: 'whole' | 'single' | 'multiple'
-      /** Without the length. */
-      readonly headers: readonly string[]
-      readonly length: number
-      readonly parts: () => Iterable<BodyPart>
-    }
+  | BytesAnswer
 
-export function answerObject(object: StoredObject, request: ObjectRequest): ObjectAnswer {
-  const etag = entityTagOf(object.id)
-  const cacheable = cachingHeaders(etag, request.isPrivate)
-  const conditional = {
-    method: request.method,
-    ifMatch: request.header('if-match'),
-    ifNoneMatch: request.header('if-none-match'),
-    ifModifiedSince: request.header('if-modified-since'),
-    ifUnmodifiedSince: request.header('if-unmodified-since'),
+export class ObjectAnswers {
+  readonly #isPrivate: boolean
+  /** Most requests want all of it and say nothing else: answered alike, for as long as somebody knows the facts. */
+  readonly #whole = new WeakMap<ObjectFacts, BytesAnswer>()
+
+  /** Where reads need a capability, no shared cache may keep the answer. */
+  constructor(isPrivate: boolean) {
+    this.#isPrivate = isPrivate
   }
-  switch (evaluatePreconditions(conditional, { etag }, request.nowMs)) {
-    case 'not-modified':
-      return { tag: 'not-modified', headers: cacheable }
-    case 'precondition-failed':
-      return { tag: 'precondition-failed' }
-    case 'proceed': {
-      const asked = { method: request.method, range: request.header('range'), ifRange: request.header('if-range') }
-      const outcome = selectRange(asked, etag, object.facts.size)
-      return answerRange(object, outcome, [...cacheable, ...guardHeaders(request.isPrivate)], request.boundary)
+
+  to(request: ObjectRequest, object: StoredObject): ObjectAnswer {
+    return CONDITIONS.some((name) => request.headers.slot(name) !== undefined)
+      ? this.#toConditional(request, object)
+      : this.#all(object)
+  }
+
+  #all(object: StoredObject): BytesAnswer {
+    const known = this.#whole.get(object.facts)
+    if (known !== undefined) return known
+    const answer = wholeAnswer(object, typedHeaders(object, this.#commonHeaders(object)))
+    this.#whole.set(object.facts, answer)
+    return answer
+  }
+
+  #toConditional({ method, headers, nowMs, boundary }: ObjectRequest, object: StoredObject): ObjectAnswer {
+    const etag = entityTagOf(object.id)
+    const conditional = {
+      method,
+      ifMatch: headers.slot('if-match'),
+      ifNoneMatch: headers.slot('if-none-match'),
+      ifModifiedSince: headers.slot('if-modified-since'),
+      ifUnmodifiedSince: headers.slot('if-unmodified-since'),
     }
+    switch (evaluatePreconditions(conditional, { etag }, nowMs)) {
+      case 'not-modified':
+        return { tag: 'not-modified', headers: cachingHeaders(etag, this.#isPrivate) }
+      case 'precondition-failed':
+        return { tag: 'precondition-failed' }
+      case 'proceed': {
+        const asked = { method, range: headers.slot('range'), ifRange: headers.slot('if-range') }
+        const outcome = selectRange(asked, etag, object.facts.size)
+        return answerRange(object, outcome, this.#commonHeaders(object), boundary)
+      }
+    }
+  }
+
+  #commonHeaders({ id }: StoredObject): string[] {
+    return [...cachingHeaders(entityTagOf(id), this.#isPrivate), ...guardHeaders(this.#isPrivate)]
   }
 }
 
@@ -91,10 +125,6 @@ function answerRange(
   boundary: string,
 ): ObjectAnswer {
   const { size, chunkSize } = object.facts
-  const { type, isDownload } = servedType(object.facts.type)
-  const all = [...common, 'Accept-Ranges', 'bytes', ...(isDownload ? ['Content-Disposition', 'attachment'] : [])]
-  const typed = [...all, 'Content-Type', type]
-  const partsOf = (range: ByteRange) => (): Iterable<BodyPart> => windowParts(range, chunkSize)
   switch (outcome.kind) {
     case 'unsatisfiable': {
       const detail = `The object has ${size} bytes; none of them is in the range.`
@@ -102,20 +132,45 @@ function answerRange(
     }
     case 'single': {
       const { range } = outcome
-      const headers = [...typed, 'Content-Range', contentRange(size, range)]
-      return { tag: 'bytes', status: 206, range: 'single', headers, length: lengthOf(range), parts: partsOf(range) }
+      const headers = [...typedHeaders(object, common), 'Content-Range', contentRange(size, range)]
+      return { tag: 'bytes', status: 206, range: 'single', headers, ...bodyOf(range, chunkSize) }
     }
     case 'multiple': {
-      const headers = [...all, 'Content-Type', `multipart/byteranges; boundary=${boundary}`]
+      const { type, isDownload } = servedType(object.facts.type)
+      const multipartType = `multipart/byteranges; boundary=${boundary}`
+      const headers = [...common, ...deliveryHeaders(isDownload), 'Content-Type', multipartType]
       const frame = frameOf(outcome.ranges, size, type, boundary)
       const length = outcome.ranges.reduce((sum, range) => sum + lengthOf(range), frame.bytes)
       const parts = (): Iterable<BodyPart> => multipart(outcome.ranges, frame, chunkSize)
-      return { tag: 'bytes', status: 206, range: 'multiple', headers, length, parts }
+      return { tag: 'bytes', status: 206, range: 'multiple', headers, length, parts, onePiece: undefined }
     }
-    case 'whole': {
-      const parts = partsOf({ first: 0, last: size - 1 })
-      return { tag: 'bytes', status: 200, range: 'whole', headers: typed, length: size, parts }
-    }
+    case 'whole':
+      return wholeAnswer(object, typedHeaders(object, common))
+  }
+}
+
+function wholeAnswer({ facts }: StoredObject, headers: readonly string[]): BytesAnswer {
+  const body = bodyOf({ first: 0, last: facts.size - 1 }, facts.chunkSize)
+  return { tag: 'bytes', status: 200, range: 'whole', headers, ...body }
+}
+
+function deliveryHeaders(isDownload: boolean): string[] {
+  return ['Accept-Ranges', 'bytes', ...(isDownload ? ['Content-Disposition', 'attachment'] : [])]
+}
+
+function typedHeaders({ facts }: StoredObject, common: readonly string[]): string[] {
+  const { type, isDownload } = servedType(facts.type)
+  return [...common, ...deliveryHeaders(isDownload), 'Content-Type', type]
+}
+
+function bodyOf(range: ByteRange, chunkSize: number): Pick<BytesAnswer, 'length' | 'parts' | 'onePiece'> {
+  const chunk = Math.floor(range.first / chunkSize)
+  const isOnePiece = range.last >= range.first && Math.floor(range.last / chunkSize) === chunk
+  const start = chunk * chunkSize
+  return {
+    length: lengthOf(range),
+    parts: () => windowParts(range, chunkSize),
+    onePiece: isOnePiece ? [{ chunk, from: range.first - start, to: range.last + 1 - start }] : undefined,
   }
 }
 

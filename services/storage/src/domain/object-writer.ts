@@ -10,7 +10,7 @@ import { type Address, type BuiltObject, ManifestBuilder } from '@cairn/wire'
 import { lostWrites, otherBytes } from '../errors.ts'
 
 export interface PutRequest {
-  /** Of `chunkSize` bytes each, but for the last; none is changed after it was handed over. */
+  /** Of `chunkSize` bytes each, but for the last; each stays as it is until the next but one is asked for. */
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   readonly chunkSize: number
   readonly type: string
@@ -42,8 +42,9 @@ export class ObjectWriter {
     for await (const chunk of request.chunks) {
       const id = builder.add(chunk)
       const submitted = this.#storage.chunks.submit(id, chunk, request.upload, { lazy: true })
-      if (submitted === 'present') continue
+      // Also if this one needs no writing: with the next, the buffer of the one before it is filled again.
       await last?.written()
+      if (submitted === 'present') continue
       last = submitted.write
       if (submitted.isNew) newChunks += 1
     }

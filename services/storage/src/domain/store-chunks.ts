@@ -7,7 +7,10 @@ export interface StoredChunks {
   readonly bytes: number
 }
 
-/** Stores chunks under their own hashes, two in memory at a time and one sync for all; all are durable at the end. */
+/**
+ * Stores chunks under their own hashes, one sync for all; all are durable at the end. Two are in memory at a time: each
+ * stays as it is until the next but one is asked for.
+ */
 export async function storeChunks(
   store: Storage['chunks'],
   chunks: AsyncIterable<Uint8Array>,
@@ -21,8 +24,9 @@ export async function storeChunks(
     const submitted = store.submit(addressOf(chunk), chunk, upload, { lazy: true })
     count += 1
     bytes += chunk.length
-    if (submitted === 'present') continue
+    // Also if this one needs no writing: with the next, the buffer of the one before it is filled again.
     await last?.written()
+    if (submitted === 'present') continue
     last = submitted.write
     if (submitted.isNew) fresh += 1
   }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { rememberedType } from '../domain/content-type.ts'
 import { cachingHeaders, guardHeaders } from '../domain/object-answer.ts'
 import { storedManifest } from '../domain/stored-manifest.ts'
-import { noSuchObject } from '../errors.ts'
+import { noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import { addressParams, uploadQuery } from './params.ts'
 import { type AnyContext, readPatiently, readScope } from './reading.ts'
@@ -29,7 +29,7 @@ export function manifestRoutes(parts: StorageParts): RouteTable {
       ...readScope(parts.config()),
       limits: { stream: true },
       responses: { 200: { description: 'Deterministic DAG-CBOR.', mediaType: MEDIA_TYPE } },
-      errors: { not_found: 404, single_chunk: 404, integrity: 502, read_failed: 503, rebuilding: 503 },
+      errors: { not_found: 404, single_chunk: 404, ...READ_ERRORS },
       handler: async (context) => await getManifest(parts, context, context.params.address),
     }),
     route({
@@ -53,9 +53,8 @@ export function manifestRoutes(parts: StorageParts): RouteTable {
         chunk_mismatch: 409,
         missing_chunks: 409,
         payload_too_large: 413,
-        write_failed: 503,
-        not_ready: 503,
-        no_space: 507,
+        read_failed: 503,
+        ...WRITE_ERRORS,
       },
       handler: async (context) => {
         const upload = context.query.upload ?? context.corrId
@@ -94,7 +93,7 @@ async function putManifest(
   if (outcome.tag === 'missing') return missingChunks(outcome.ids, context.corrId)
   const { isNew, size } = outcome
   runtime.metrics.observe('storage_put_latency_seconds', (runtime.clock.now() - beganAt) / 1000, { route: PATH })
-  events.publish({ topic: 'storage.ingest', body: { address: id, new: isNew, bytes: size } })
+  events.publish({ topic: 'storage.ingest', body: { address: id, new: isNew, bytes: size, corr_id: context.corrId } })
   const headers = ['Location', `/o/${id}`, 'ETag', entityTagOf(id)]
   return json(isNew ? 201 : 200, { address: id, size, new: isNew }, headers)
 }

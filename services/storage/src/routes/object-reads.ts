@@ -1,8 +1,8 @@
 /** `GET /o`: an object, whole or in ranges. */
-import { CairnError } from '@cairn/kernel'
+import { CairnError, type Labels } from '@cairn/kernel'
 import { empty, type IngressResponse, problem, type RouteTable, route } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
-import { answerObject, type ObjectAnswer, preconditionFailed } from '../domain/object-answer.ts'
+import { type BytesAnswer, ObjectAnswers, preconditionFailed } from '../domain/object-answer.ts'
 import { ObjectBytes } from '../domain/object-bytes.ts'
 import type { LoadedWindow, StoredObject } from '../domain/object-reader.ts'
 import type { Window } from '../domain/window-core.ts'
@@ -13,7 +13,19 @@ import { type AnyContext, readPatiently, readScope } from './reading.ts'
 
 const PATH = '/o/:address'
 
+/** The same objects every time, which is what the metrics are quick with. */
+const BYTES_LABELS = { route: PATH }
+const LATENCY_LABELS: Readonly<Record<BytesAnswer['range'], Labels>> = {
+  whole: { route: PATH, range: 'whole' },
+  single: { route: PATH, range: 'single' },
+  multiple: { route: PATH, range: 'multiple' },
+}
+
+/** At once where the object is known and in memory: then no promise, timer or queue is worth its cost. */
+type Answer = IngressResponse | Promise<IngressResponse>
+
 export function objectReads(parts: StorageParts): RouteTable {
+  const answers = new ObjectAnswers(parts.config().auth.read_requires_capability)
   return [
     route({
       method: 'GET',
@@ -37,21 +49,24 @@ export function objectReads(parts: StorageParts): RouteTable {
         rebuilding: 503,
       },
       limits: { stream: true },
-      handler: async (context) => await getObject(parts, context, context.params.address),
+      handler: (context) => getObject(parts, answers, context, context.params.address),
     }),
   ]
 }
 
-async function getObject(parts: StorageParts, context: AnyContext, id: Address): Promise<IngressResponse> {
-  const object = await parts.reader.find(id)
-  if (object === undefined) throw noSuchObject(id)
-  const answer = answerObject(object, {
-    method: context.method,
-    header: (name: string) => context.headers.get(name),
-    nowMs: parts.runtime.clock.wall(),
-    boundary: `cairn-${context.corrId}`,
-    isPrivate: parts.config().auth.read_requires_capability,
+function getObject(parts: StorageParts, answers: ObjectAnswers, context: AnyContext, id: Address): Answer {
+  const facts = parts.storage.objects.statRecent(id)
+  if (facts !== undefined) return answerObject(parts, answers, context, { id, facts })
+  return parts.reader.find(id).then((object) => {
+    if (object === undefined) throw noSuchObject(id)
+    return answerObject(parts, answers, context, object)
   })
+}
+
+function answerObject(parts: StorageParts, answers: ObjectAnswers, context: AnyContext, object: StoredObject): Answer {
+  const { method, headers, corrId } = context
+  const request = { method, headers, nowMs: parts.runtime.clock.wall(), boundary: `cairn-${corrId}` }
+  const answer = answers.to(request, object)
   switch (answer.tag) {
     case 'not-modified':
       return { status: 304, headers: answer.headers }
@@ -59,44 +74,79 @@ async function getObject(parts: StorageParts, context: AnyContext, id: Address):
       throw preconditionFailed()
     case 'unsatisfiable': {
       const error = new CairnError('Malformed', answer.detail, { code: 'range_not_satisfiable', status: 416 })
-      return problem(error, context.corrId, { headers: answer.headers })
+      return problem(error, corrId, { headers: answer.headers })
     }
     case 'bytes':
-      return await sendBytes(parts, context, object, answer)
+      return sendBytes(parts, context, object, answer)
   }
 }
 
-type BytesAnswer = Extract<ObjectAnswer, { tag: 'bytes' }>
+function sendBytes(parts: StorageParts, context: AnyContext, object: StoredObject, answer: BytesAnswer): Answer {
+  const { status, headers, length, onePiece } = answer
+  if (context.method === 'HEAD') return empty(status, withLength(answer))
+  const beganAt = parts.runtime.clock.now()
+  if (onePiece === undefined) {
+    if (length > 0) return streamBytes(parts, context, object, answer, beganAt)
+    observeLatency(parts, answer, beganAt)
+    return { status, headers, body: new Uint8Array(0) }
+  }
+  const hot = hotPiece(parts, object, onePiece, length)
+  if (hot !== undefined) return onePieceAnswer(parts, answer, hot, beganAt)
+  return parts.work
+    .read(async () => await parts.reader.load(object, onePiece), context)
+    .then((held) => onePieceAnswer(parts, answer, { bytes: onlyPiece(held), held }, beganAt))
+}
 
-async function sendBytes(
+interface HeldPiece {
+  readonly bytes: Uint8Array
+  readonly held: Disposable
+}
+
+/** One piece of one chunk goes out in one write, as it lies in memory. */
+function onePieceAnswer(
+  parts: StorageParts,
+  answer: BytesAnswer,
+  { bytes, held }: HeldPiece,
+  beganAt: number,
+): IngressResponse {
+  observeLatency(parts, answer, beganAt)
+  parts.runtime.metrics.count('bytes_out_total', BYTES_LABELS, bytes.length)
+  return { status: answer.status, headers: answer.headers, body: bytes, held }
+}
+
+function hotPiece(parts: StorageParts, object: StoredObject, window: Window, length: number): HeldPiece | undefined {
+  if (length === object.facts.size) {
+    // An object of one chunk, all of it: its chunk has its name, and is the body as it lies there.
+    const held = parts.chunks.cached(object.id)
+    return held === undefined ? undefined : { bytes: held.bytes, held }
+  }
+  const held = parts.reader.loadHot(object, window)
+  return held === undefined ? undefined : { bytes: onlyPiece(held), held }
+}
+
+function onlyPiece({ pieces }: LoadedWindow): Uint8Array {
+  return pieces[0] ?? new Uint8Array(0)
+}
+
+async function streamBytes(
   parts: StorageParts,
   context: AnyContext,
   object: StoredObject,
   answer: BytesAnswer,
+  beganAt: number,
 ): Promise<IngressResponse> {
-  const { status, headers, length } = answer
-  const withLength = [...headers, 'Content-Length', String(length)]
-  if (context.method === 'HEAD') return empty(status, withLength)
-  const { metrics, clock } = parts.runtime
-  const beganAt = clock.now()
-  const hot = hotPiece(parts, object, answer)
-  if (hot === undefined && length > 0) {
-    const body = await openBytes(parts, context, object, answer)
-    metrics.observe('storage_get_latency_seconds', (clock.now() - beganAt) / 1000, { route: PATH, range: answer.range })
-    return { status, headers: withLength, body }
-  }
-  metrics.observe('storage_get_latency_seconds', (clock.now() - beganAt) / 1000, { route: PATH, range: answer.range })
-  if (hot === undefined) return { status, headers, body: new Uint8Array(0) }
-  metrics.count('bytes_out_total', { route: PATH }, length)
-  return { status, headers, body: hot.pieces[0] ?? new Uint8Array(0), held: hot }
+  const body = await openBytes(parts, context, object, answer)
+  observeLatency(parts, answer, beganAt)
+  return { status: answer.status, headers: withLength(answer), body }
 }
 
-/** An answer that is one piece of one chunk in memory goes out in one write, without queue or disk. */
-function hotPiece({ reader }: StorageParts, object: StoredObject, answer: BytesAnswer): LoadedWindow | undefined {
-  if (answer.range === 'multiple') return undefined
-  const [first, more] = answer.parts()
-  const isOnePiece = first?.tag === 'window' && first.window.length === 1 && more === undefined
-  return isOnePiece ? reader.loadHot(object, first.window) : undefined
+function observeLatency({ runtime }: StorageParts, { range }: BytesAnswer, beganAt: number): void {
+  const seconds = (runtime.clock.now() - beganAt) / 1000
+  runtime.metrics.observe('storage_get_latency_seconds', seconds, LATENCY_LABELS[range])
+}
+
+function withLength({ headers, length }: BytesAnswer): string[] {
+  return [...headers, 'Content-Length', String(length)]
 }
 
 async function openBytes(
@@ -109,7 +159,7 @@ async function openBytes(
   const load = async (window: Window, inPool: <T>(read: () => Promise<T>) => Promise<T>): Promise<LoadedWindow> => {
     const loaded = reader.loadHot(object, window) ?? (await inPool(async () => await reader.load(object, window)))
     const bytes = loaded.pieces.reduce((sum, piece) => sum + piece.length, 0)
-    runtime.metrics.count('bytes_out_total', { route: PATH }, bytes)
+    runtime.metrics.count('bytes_out_total', BYTES_LABELS, bytes)
     return loaded
   }
   return await ObjectBytes.open(

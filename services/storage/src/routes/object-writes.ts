@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { rememberedType } from '../domain/content-type.ts'
 import { cutStream, cutWhole } from '../domain/cut.ts'
 import type { PutResult } from '../domain/object-writer.ts'
-import { noSuchObject, objectTooLarge, otherBytes } from '../errors.ts'
+import { noSuchObject, objectTooLarge, otherBytes, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import { addressParams } from './params.ts'
 
@@ -14,7 +14,6 @@ const putResponses = {
   200: { description: 'It was here already.', schema: putAnswer },
   201: { description: 'Stored, durably.', schema: putAnswer },
 }
-const writeErrors = { write_failed: 503, not_ready: 503, drive_stalled: 503, index_behind: 503, no_space: 507 }
 const streamQuery = z.strictObject({ stream: z.string().optional() })
 
 function isStreamed({ queryText }: { readonly queryText: string }): boolean {
@@ -32,7 +31,7 @@ export function objectWrites(parts: StorageParts): RouteTable {
       path: '/o',
       summary: 'Stores the body and says its address. With `?stream` the body may be larger than `max_body_bytes`.',
       responses: putResponses,
-      errors: { payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...writeErrors },
+      errors: { payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...WRITE_ERRORS },
       handler: async (context) => await putObject(parts, context, '/o', undefined),
     }),
     route({
@@ -42,7 +41,7 @@ export function objectWrites(parts: StorageParts): RouteTable {
       summary: 'Stores the body if it is what the address says. `?stream` as above.',
       params: addressParams,
       responses: putResponses,
-      errors: { conflict: 409, payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...writeErrors },
+      errors: { conflict: 409, payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...WRITE_ERRORS },
       handler: async (context) => await putObject(parts, context, '/o/:address', context.params.address),
     }),
     route({
@@ -53,7 +52,7 @@ export function objectWrites(parts: StorageParts): RouteTable {
       summary: 'Drops the object, durably. Chunks nobody else needs go later.',
       params: addressParams,
       responses: { 204: { description: 'Gone.' } },
-      errors: { not_found: 404, referenced: 409, ...writeErrors },
+      errors: { not_found: 404, referenced: 409, ...WRITE_ERRORS },
       handler: async (context) => {
         const { address } = context.params
         const wasHere = await parts.work.write(async () => await parts.storage.objects.remove(address), context)
@@ -79,7 +78,7 @@ async function putObject(
   runtime.metrics.observe('storage_put_latency_seconds', (runtime.clock.now() - beganAt) / 1000, { route: path })
   runtime.metrics.count('bytes_in_total', { route: path }, size)
   if (newChunks > 0) runtime.metrics.count('chunks_written_total', { tier: 'disk' }, newChunks)
-  events.publish({ topic: 'storage.ingest', body: { address, new: isNew, bytes: size } })
+  events.publish({ topic: 'storage.ingest', body: { address, new: isNew, bytes: size, corr_id: context.corrId } })
   const headers = ['Location', `/o/${address}`, 'ETag', `"${address}"`]
   return json(isNew ? 201 : 200, { address, size, new: isNew }, headers)
 }

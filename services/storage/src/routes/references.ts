@@ -1,11 +1,11 @@
 /** `/refs`: who keeps an object from being deleted. */
 import { empty, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
+import { WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import { address } from './params.ts'
 
 const holdParams = z.strictObject({ owner: z.string(), address })
-const writeErrors = { write_failed: 503, not_ready: 503, index_failed: 503, no_space: 507 }
 
 export function referenceRoutes({ storage, work }: StorageParts): RouteTable {
   return [
@@ -17,7 +17,7 @@ export function referenceRoutes({ storage, work }: StorageParts): RouteTable {
       summary: 'Keeps the object from being deleted for as long as the owner holds it. Durable, and idempotent.',
       params: holdParams,
       responses: { 204: { description: 'Held.' } },
-      errors: { not_found: 404, ...writeErrors },
+      errors: { not_found: 404, ...WRITE_ERRORS },
       handler: async (context) => {
         const { owner, address: id } = context.params
         await work.write(async () => await storage.objects.hold(owner, id), context)
@@ -32,7 +32,7 @@ export function referenceRoutes({ storage, work }: StorageParts): RouteTable {
       summary: 'Lets go of the object. Idempotent.',
       params: holdParams,
       responses: { 204: { description: 'Not held by this owner any more.' } },
-      errors: writeErrors,
+      errors: WRITE_ERRORS,
       handler: async (context) => {
         const { owner, address: id } = context.params
         await work.write(async () => await storage.objects.release(owner, id), context)

@@ -11,7 +11,7 @@ export function sweeper(platform: Platform, storage: Storage, intervalMs: number
   return everyRound(platform, intervalMs, async (signal) => {
     let cursor: Uint8Array | undefined
     do {
-      const report = await storage.sweeper.sweep(cursor, PAGE)
+      const report = await storage.sweeper.sweep(cursor, PAGE, signal)
       if (report.removed > 0) platform.metrics.count('swept_chunks_total', {}, report.removed)
       cursor = report.cursor
     } while (cursor !== undefined && !signal.aborted)

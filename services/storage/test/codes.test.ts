@@ -1,0 +1,196 @@
+/** Every code a client of this service may have to understand, each provoked once; one without a row fails the last test. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { addressOf, encodeManifest } from '@cairn/wire'
+import { STORAGE_CODES } from '../src/errors.ts'
+import { storageRoutes } from '../src/routes.ts'
+import { gated, gates } from './gated-disk.ts'
+import { type Answer, isProblem, noise, type ServiceOptions, TestService } from './harness.ts'
+import { CHUNK, clientObject, frames } from './objects.ts'
+
+const NOWHERE = addressOf(Buffer.from('nobody stored this'))
+
+/** Asks a service of its own, and ends it. */
+function of(
+  ask: (service: TestService) => Promise<Answer>,
+  options: ServiceOptions = { config: { cache_bytes: 0 } },
+): () => Promise<Answer> {
+  return async () => {
+    const service = await TestService.start(options)
+    const answer = await ask(service)
+    service.machine.faults.clear()
+    await service.sleep(10_000)
+    await service.stop()
+    return answer
+  }
+}
+
+/** The same, with an object in it already. */
+function about(
+  bytes: Buffer,
+  ask: (service: TestService, id: string) => Promise<Answer>,
+  options?: ServiceOptions,
+): () => Promise<Answer> {
+  return of(async (service) => {
+    await service.ask('POST', '/o?stream', { body: bytes })
+    await service.sleep(1000)
+    return await ask(service, addressOf(bytes))
+  }, options)
+}
+
+const SMALL = Buffer.from('small')
+
+/** The codes by which the ingress and the store know an error, and that clients know by another name. */
+const RENAMED: Readonly<Record<keyof typeof STORAGE_CODES, () => Promise<Answer>>> = {
+  malformed: of(async (service) => await service.ask('GET', '/o/b3:xyz')),
+  body_cap: of(async (service) => await service.ask('POST', '/o', { body: noise(1024 * 1024 + 1) })),
+  too_large: of(async (service) => await service.ask('POST', '/o?stream', { body: noise(2000) }), {
+    config: { limits: { max_object_bytes: '1KiB' } },
+  }),
+  address_mismatch: of(async (service) => await service.ask('PUT', `/c/${NOWHERE}`, { body: SMALL })),
+  write_unready: of(async (service) => {
+    const { faults } = service.machine
+    faults.plan({ operation: 'sync', fault: 'io-error' })
+    for (let nth = 1; nth <= 3; nth += 1) faults.plan({ operation: 'open', path: /journal/, nth, fault: 'io-error' })
+    await service.ask('POST', '/o', { body: SMALL })
+    return await service.ask('POST', '/o', { body: SMALL })
+  }),
+}
+
+const OWN: Readonly<Record<string, () => Promise<Answer>>> = {
+  not_found: of(async (service) => await service.ask('GET', `/o/${NOWHERE}`)),
+  precondition_failed: about(SMALL, async (service, id) => {
+    return await service.ask('GET', `/o/${id}`, { headers: { 'if-match': '"b3:other"' } })
+  }),
+  range_not_satisfiable: about(SMALL, async (service, id) => {
+    return await service.ask('GET', `/o/${id}`, { headers: { range: 'bytes=99-' } })
+  }),
+  conflict: of(async (service) => await service.ask('PUT', `/o/${NOWHERE}`, { body: SMALL })),
+  referenced: about(SMALL, async (service, id) => {
+    await service.ask('PUT', `/refs/mailbox/${id}`)
+    return await service.ask('DELETE', `/o/${id}`)
+  }),
+  bad_frame: of(async (service) => await service.ask('POST', '/c', { body: Buffer.alloc(3) })),
+  single_chunk: about(SMALL, async (service, id) => await service.ask('GET', `/m/${id}`)),
+  missing_chunks: of(async (service) => {
+    const object = clientObject(2 * CHUNK)
+    return await service.ask('PUT', `/m/${object.id}`, { body: object.encoded })
+  }),
+  chunk_mismatch: of(async (service) => {
+    const [object, other] = [clientObject(2 * CHUNK, 1), clientObject(2 * CHUNK, 2)]
+    await service.ask('POST', '/c', { body: frames(other.chunks.map(({ bytes }) => bytes)) })
+    const forged = encodeManifest({ ...object.manifest, chunkIds: other.manifest.chunkIds })
+    return await service.ask('PUT', `/m/${object.id}`, { body: forged })
+  }),
+  payload_too_large: RENAMED.body_cap,
+  ratio_cap: of(async (service) => await coded(service, gzipSync(Buffer.alloc(1024 * 1024)))),
+  decompress_cap: of(async (service) => await coded(service, gzipSync(noise(5000))), {
+    config: { ingress: { decompress_max_bytes: 2000 } },
+  }),
+  integrity: about(noise(CHUNK), async (service, id) => {
+    const { drive } = service.machine
+    const [segment] = drive.list('data/storage/journal')
+    drive.damage(`data/storage/journal/${segment?.name ?? ''}`, (4096 + 300) * 8)
+    return await service.ask('GET', `/o/${id}`)
+  }),
+  read_failed: about(noise(CHUNK), async (service, id) => {
+    service.machine.faults.plan({ operation: 'read', fault: 'io-error' })
+    return await service.ask('GET', `/o/${id}`)
+  }),
+  drive_stalled: async () => {
+    const shut = gates()
+    const hangs = about(
+      SMALL,
+      async (service, id) => {
+        shut.reads.shut()
+        const answer = await service.ask('GET', `/o/${id}`)
+        shut.reads.open()
+        return answer
+      },
+      { config: { cache_bytes: 0, drive_timeout: '1s' }, wrap: (platform) => gated(platform, shut) },
+    )
+    return await hangs()
+  },
+  rebuilding: async () => {
+    const config = { segment_bytes: '2MiB', cache_bytes: 0 }
+    const service = await TestService.start({ config })
+    const bytes = noise(8 * 1024 * 1024)
+    await service.ask('POST', '/o?stream', { body: bytes })
+    service.machine.crash()
+    service.machine.shelves.lose()
+    const again = await TestService.start({ config }, service.world, service.machine)
+    const answer = await again.ask('GET', `/o/${addressOf(bytes)}`)
+    await again.sleep(10_000)
+    assert.equal((await again.ask('GET', `/o/${addressOf(bytes)}`)).status, 200)
+    await again.stop()
+    return answer
+  },
+  write_failed: of(async (service) => {
+    service.machine.faults.plan({ operation: 'sync', fault: 'io-error' })
+    return await service.ask('POST', '/o', { body: SMALL })
+  }),
+  not_ready: RENAMED.write_unready,
+  no_space: of(async (service) => {
+    service.machine.drive.capacityBytes = 1024
+    return await service.ask('POST', '/o', { body: SMALL })
+  }),
+  index_failed: about(SMALL, async (service, id) => {
+    for (let nth = 1; nth <= 9; nth += 1) service.machine.faults.plan({ operation: 'commit', nth, fault: 'io-error' })
+    return await service.ask('PUT', `/refs/mailbox/${id}`)
+  }),
+  index_behind: async () => {
+    const shut = gates()
+    const behind = of(
+      async (service) => {
+        shut.commits.shut()
+        let answer: Answer | undefined
+        // What the index has not taken in yet is kept in memory, up to 192 MiB.
+        for (let round = 1; round <= 5 && (answer === undefined || answer.status === 200); round += 1) {
+          const chunks = Array.from({ length: 60 }, (_, at) => Buffer.alloc(1024 * 1024, `${round} ${at} `))
+          answer = await service.ask('POST', '/c', { body: frames(chunks) })
+        }
+        shut.commits.open()
+        assert.ok(answer)
+        return answer
+      },
+      { wrap: (platform) => gated(platform, shut) },
+    )
+    return await behind()
+  },
+}
+
+async function coded(service: TestService, body: Buffer): Promise<Answer> {
+  return await service.ask('POST', '/o', { body, headers: { 'content-encoding': 'gzip' } })
+}
+
+async function declared(): Promise<Map<string, Set<number>>> {
+  const service = await TestService.start()
+  const codes = new Map<string, Set<number>>()
+  for (const { errors = {} } of storageRoutes(service.parts))
+    for (const [code, status] of Object.entries(errors)) codes.set(code, (codes.get(code) ?? new Set()).add(status))
+  await service.stop()
+  return codes
+}
+
+describe('an error is answered with its code and the status its routes declare', () => {
+  for (const [code, provoke] of Object.entries(OWN)) {
+    test(code, async () => {
+      const answer = await provoke()
+      isProblem(answer, answer.status, code)
+      assert.ok((await declared()).get(code)?.has(answer.status), String(answer.status))
+    })
+  }
+})
+
+describe('what is known by another name inside is answered with the name clients know', () => {
+  for (const [code, provoke] of Object.entries(RENAMED))
+    test(code, async () => {
+      const answer = await provoke()
+      isProblem(answer, answer.status, STORAGE_CODES[code as keyof typeof STORAGE_CODES])
+    })
+})
+
+test('no route declares a code that is not provoked here', async () => {
+  assert.deepEqual([...(await declared()).keys()].sort(), Object.keys(OWN).sort())
+})

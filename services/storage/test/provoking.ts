@@ -1,0 +1,197 @@
+/** Stories that make the service count things. Each runs once, and what it counted is read before the service stops. */
+import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
+import { KERNEL_METRICS, type Labels } from '@cairn/kernel'
+import { type Disk, PrometheusMetrics } from '@cairn/platform'
+import { addressOf } from '@cairn/wire'
+import { gated, gates } from './gated-disk.ts'
+import { noise, type ServiceOptions, TestService, tokenFor } from './harness.ts'
+import { CHUNK, clientObject, frames } from './objects.ts'
+
+/** The value of a series at the end of a story; of a histogram, how often it was observed. */
+export type Reading = (name: string, labels: Labels) => number
+
+export type Story = () => Promise<Reading>
+
+/** What is counted as it happens, and what is read from the queues when somebody scrapes. */
+async function read(service: TestService): Promise<Reading> {
+  service.running.ingress.updateMetrics()
+  const scraped = new PrometheusMetrics('storage', KERNEL_METRICS)
+  scraped.readQueues(service.platform.topology)
+  const text = await scraped.exposition()
+  return (name, labels) => {
+    const pairs = Object.entries({ ...labels, service: 'storage' }).map(([label, value]) => `${label}="${value}"`)
+    const line = text.split('\n').find((row) => row.startsWith(`${name}{${pairs.join(',')}} `))
+    const counted = service.metric(name, labels) + service.metric(`${name}_count`, labels)
+    return Math.max(counted, Number(line?.split(' ').at(-1) ?? 0))
+  }
+}
+
+const json = (value: unknown) => ({ body: JSON.stringify(value), headers: { 'content-type': 'application/json' } })
+
+/** Objects in by every way there is, out whole and in ranges, from the drive and from memory; then repair and scrub. */
+export const traffic: Story = async () => {
+  const service = await TestService.start({ config: { durability: { sweep_interval: '1s' } } })
+  const object = clientObject(2 * CHUNK + 9)
+  const { chunks, id } = object
+  await service.ask('PUT', `/c/${chunks[0]!.id}?upload=u`, { body: chunks[0]!.bytes })
+  await service.ask('POST', '/c?upload=u', { body: frames(chunks.map(({ bytes }) => bytes)) })
+  await service.ask('PUT', `/m/${id}?upload=u`, { body: object.encoded })
+  await service.ask('POST', '/o', { body: 'small' })
+  const other = noise(1000, 5)
+  await service.ask('PUT', `/o/${addressOf(other)}`, { body: other })
+  for (const range of ['', 'bytes=0-9', 'bytes=0-9,20-29', ''])
+    await service.ask('GET', `/o/${id}`, range === '' ? {} : { headers: { range } })
+  await service.ask('GET', `/c/${chunks[1]!.id}`)
+  await service.ask('POST', '/admin/repair', json({ address: id }))
+  await service.ask('POST', '/admin/scrub')
+  await service.sleep(10_000)
+  const begun = await service.world.run(service.begin('GET', `/o/${id}`))
+  const reading = await read(service)
+  await (begun.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]().return?.()
+  await service.stop()
+  return reading
+}
+
+/** What was deleted is swept, and the segments it was in are rewritten. */
+export const upkeep: Story = async () => {
+  const service = await TestService.start({
+    config: { segment_bytes: '2MiB', upload_lease: '1s', durability: { sweep_interval: '1s' } },
+  })
+  const gone = noise(4 * 1024 * 1024)
+  await service.ask('POST', '/o?stream', { body: gone })
+  await service.ask('DELETE', `/o/${addressOf(gone)}`)
+  await service.sleep(30_000)
+  const reading = await read(service)
+  await service.stop()
+  return reading
+}
+
+/** A chunk that rotted, found by a read and by the scrub; then a drive that cannot even be read. */
+export const damage: Story = async () => {
+  const service = await TestService.start({ config: { cache_bytes: 0 } })
+  const bytes = noise(CHUNK)
+  await service.ask('POST', '/o', { body: bytes })
+  const { drive, faults } = service.machine
+  const [segment] = drive.list('data/storage/journal')
+  drive.damage(`data/storage/journal/${segment?.name ?? ''}`, (4096 + 300) * 8)
+  await service.ask('GET', `/o/${addressOf(bytes)}`)
+  await service.sleep(1000)
+  await service.ask('POST', '/admin/scrub')
+  await service.sleep(10_000)
+  const sound = noise(1000, 2)
+  await service.ask('POST', '/o', { body: sound })
+  faults.plan({ operation: 'read', fault: 'io-error' })
+  await service.ask('POST', '/admin/repair', json({ address: addressOf(sound) }))
+  await service.sleep(1000)
+  const reading = await read(service)
+  await service.stop()
+  return reading
+}
+
+/** Requests that are refused before they reach anything. */
+export const refusals: Story = async () => {
+  const service = await TestService.start({ config: { ingress: { max_rps: 100, burst: 100 } } })
+  const gzip = { 'content-encoding': 'gzip' }
+  await service.ask('POST', '/o', { body: gzipSync(Buffer.alloc(1024 * 1024)), headers: gzip })
+  await service.ask('POST', '/o', { body: 'no gzip', headers: gzip })
+  await service.ask('POST', '/o', { body: gzipSync(noise(100)).subarray(0, -9), headers: gzip })
+  await service.ask('POST', '/o', { body: noise(1024 * 1024 + 1) })
+  const now = Math.floor(service.platform.clock.wall() / 1000)
+  for (const token of [
+    null,
+    tokenFor(['storage:admin']),
+    tokenFor(['storage:write'], [{ kind: 'exp', at: Math.max(0, now - 100) }]),
+    tokenFor(['storage:write'], [{ kind: 'nbf', at: now + 1000 }]),
+    tokenFor(['storage:write'], [], 'index'),
+  ])
+    await service.ask('POST', '/o', { body: 'x', token })
+  for (let at = 0; at < 100; at += 1) await service.send('GET', '/nothing')
+  const reading = await read(service)
+  await service.stop()
+  return reading
+}
+
+function withGates(config: ServiceOptions['config']) {
+  const shut = gates()
+  return { shut, options: { config, wrap: (platform) => gated(platform, shut) } satisfies ServiceOptions }
+}
+
+/** More of everything than there is room for, while the drive hangs. */
+export const overload: Story = async () => {
+  const { shut, options } = withGates({
+    cache_bytes: 0,
+    pools: { get: 1, put: 1 },
+    drive_timeout: '1s',
+    ingress: { max_inflight: 600, max_streams: 1, request_timeout: '50s' },
+  })
+  const service = await TestService.start(options)
+  const cold = noise(1000)
+  await service.ask('POST', '/o', { body: cold })
+  shut.writes.shut()
+  shut.reads.shut()
+  const waiting = [
+    service.send('GET', `/c/${addressOf(cold)}`, { headers: { 'request-timeout': '1ms' } }),
+    ...Array.from({ length: 400 }, async (_, at) => await service.send('POST', '/o', { body: noise(50, at + 2) })),
+    ...Array.from({ length: 300 }, async () => await service.send('GET', `/c/${addressOf(cold)}`)),
+    ...[3, 4].map(async (seed) => await service.send('POST', '/o?stream', { body: noise(50, seed) })),
+  ]
+  await service.world.clock.settle()
+  const full = await read(service)
+  await service.sleep(5000)
+  const late = await read(service)
+  shut.reads.open()
+  shut.writes.open()
+  await service.world.run(Promise.all(waiting))
+  await service.world.run(service.running.stop())
+  await service.world.run(service.platform.workers.close())
+  return (name, labels) => Math.max(full(name, labels), late(name, labels))
+}
+
+/** A subscriber of events that does not read, and an operator who asks for more repairs than there is room for. */
+export const lag: Story = async () => {
+  const service = await TestService.start({ config: { durability: { repair_pacing: '64KiB' } } })
+  using slow = service.parts.events.subscribe()
+  for (let chunks = 0; chunks < 1100; chunks += 1)
+    service.parts.events.publish({ topic: 'storage.repair.planned', body: { chunks } })
+  slow.tryReceive()
+  while (service.parts.repairs.offer(addressOf(noise(10))));
+  const reading = await read(service)
+  await service.world.run(service.running.stop())
+  await service.world.run(service.platform.workers.close())
+  return reading
+}
+
+/** A task that a defect ends, and a stop that cannot wait for what is under way. */
+export const crash: Story = async () => {
+  const defect = { isNext: false }
+  const { shut, options } = withGates({ pools: { put: 1 }, drive_timeout: '10s', ingress: { request_timeout: '60s' } })
+  const service = await TestService.start({
+    ...options,
+    wrap: (platform) => ({ ...gated(platform, shut), disk: defective(gated(platform, shut).disk, defect) }),
+  })
+  defect.isNext = true
+  await service.sleep(2000)
+  assert.equal(defect.isNext, false)
+  shut.writes.shut()
+  const stranded = service.send('POST', '/o', { body: 'x' })
+  await service.world.clock.settle()
+  const stopping = service.running.stop()
+  await service.world.run(stranded)
+  shut.writes.open()
+  await service.world.run(stopping)
+  await service.world.run(service.platform.workers.close())
+  return await read(service)
+}
+
+/** Its next question for free space is not even asked. */
+function defective(disk: Disk, defect: { isNext: boolean }): Disk {
+  const space: Disk['space'] = async (path) => await disk.space(path)
+  return Object.assign(Object.create(disk) as Disk, {
+    space: (path: string) => {
+      if (!defect.isNext) return space(path)
+      defect.isNext = false
+      throw new TypeError('a defect')
+    },
+  })
+}
