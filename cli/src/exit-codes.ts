@@ -20,6 +20,11 @@ type ExitName = keyof typeof EXIT_CODES
 
 /** Codes that mean something else to a command line than their kind does. */
 const BY_CODE: Readonly<Record<string, ExitName>> = {
+  InvalidSig: 'integrity',
+  NotASigner: 'notAuthorised',
+  NotReady: 'nodeUnavailable',
+  QuorumFailed: 'conflict',
+  RevokedKey: 'notAuthorised',
   cannot_listen: 'nodeUnavailable',
   config_refused: 'usage',
   connection_lost: 'nodeUnavailable',

@@ -4,7 +4,7 @@ import type { Cairn } from '@cairn/sdk'
 import { decodeTree, encodeTree, MAX_TREE_BYTES, parseAddress } from '@cairn/wire'
 import { spellBytes, spellCount, spellSeconds } from './amounts.ts'
 import type { CommandContext, Outcome, Run } from './command.ts'
-import { isThere, writeDirectory, writeFileWhole } from './local-files.ts'
+import { freed, isThere, writeDirectory, writeFileWhole } from './local-files.ts'
 import { Progress } from './progress.ts'
 import { withStorage } from './storage.ts'
 
@@ -71,7 +71,7 @@ async function getToPath({ cairn, address, progress, signal }: Getting, path: st
     const count = (length: number): void => {
       bytes += length
     }
-    await writeFileWhole(path, counted(opened.pieces, count))
+    await writeFileWhole(path, counted(freed(opened.pieces), count))
     return { kind: 'file', bytes, files: 1 }
   }
   let got: Got = { kind: 'tree', bytes: 0, files: 0 }

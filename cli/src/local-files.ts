@@ -1,8 +1,9 @@
 /** Files and directories of this machine, as the SDK wants them. */
-import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CairnError } from '@cairn/kernel'
 import type { DirectoryReader, DirectoryWriter, ReadableEntry } from '@cairn/sdk'
+import { freeBytes } from '@cairn/wire'
 
 type Pieces = AsyncIterable<Uint8Array>
 
@@ -13,8 +14,8 @@ export function fileSource(path: string): () => Pieces {
   return async function* () {
     try {
       await using file = await open(path, 'r')
+      const buffer = new Uint8Array(READ_BYTES)
       for (;;) {
-        const buffer = new Uint8Array(READ_BYTES)
         const { bytesRead } = await file.read(buffer, 0, READ_BYTES)
         if (bytesRead === 0) return
         yield buffer.subarray(0, bytesRead)
@@ -22,6 +23,15 @@ export function fileSource(path: string): () => Pieces {
     } catch (cause) {
       throw unreadable(path, cause)
     }
+  }
+}
+
+/** All of a small file; `NotFound` if nothing is there. */
+export async function readWhole(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path)
+  } catch (cause) {
+    throw unreadable(path, cause)
   }
 }
 
@@ -82,7 +92,7 @@ export async function isThere(path: string): Promise<boolean> {
  * Writes beside the path and moves into place once everything is there: a file under its name is whole. A device or a
  * pipe that is there is written to.
  */
-export async function writeFileWhole(path: string, pieces: Pieces): Promise<void> {
+export async function writeFileWhole(path: string, pieces: Pieces | readonly Uint8Array[]): Promise<void> {
   const isPlain = !(await isThere(path)) || isReplaceable(await statOf(path))
   const part = isPlain ? partPath(path) : path
   try {
@@ -98,10 +108,18 @@ function isReplaceable(found: Awaited<ReturnType<typeof statOf>>): boolean {
   return found.isFile() || found.isSymbolicLink() || found.isDirectory()
 }
 
-async function writeAll(path: string, pieces: Pieces): Promise<void> {
+async function writeAll(path: string, pieces: Pieces | readonly Uint8Array[]): Promise<void> {
   await using file = await open(path, 'w')
   for await (const piece of pieces) {
     for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten
+  }
+}
+
+/** The same pieces; the memory of each goes when the next is asked for. */
+export async function* freed(pieces: Pieces): Pieces {
+  for await (const piece of pieces) {
+    yield piece
+    freeBytes(piece)
   }
 }
 
@@ -125,7 +143,7 @@ export async function writeDirectory(path: string, fill: (writer: DirectoryWrite
 
 function directoryWriter(path: string): DirectoryWriter {
   return {
-    file: async (name, bytes) => await writeFileWhole(childPath(path, name), bytes),
+    file: async (name, bytes) => await writeFileWhole(childPath(path, name), freed(bytes)),
     directory: async (name) => {
       const below = childPath(path, name)
       try {

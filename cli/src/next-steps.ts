@@ -12,7 +12,25 @@ function help({ command }: Place): readonly string[] {
   return [`npx cairn ${command === '' ? '' : `${command} `}--help`]
 }
 
+/** An item, or the signers, changed while the proposal was open, or it was open too long. */
+function proposeAgain({ dataFlag }: Place): readonly string[] {
+  return [`npx cairn name propose NAME ADDRESS${dataFlag}`]
+}
+
+function whoSigns({ dataFlag }: Place): readonly string[] {
+  return [`npx cairn registry signers${dataFlag}`]
+}
+
 const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
+  ChainMismatch: proposeAgain,
+  DuplicateApproval: ({ dataFlag }) => [`npx cairn name commit PROPOSAL${dataFlag}`],
+  Expired: proposeAgain,
+  InvalidSig: ({ dataFlag }) => [`npx cairn name approve PROPOSAL --key FILE${dataFlag}`],
+  NotASigner: whoSigns,
+  NotFound: ({ dataFlag }) => [`npx cairn name log${dataFlag}`],
+  QuorumFailed: ({ dataFlag }) => [`npx cairn name approve PROPOSAL --key FILE${dataFlag}`],
+  RevokedKey: whoSigns,
+  StaleSignerSet: proposeAgain,
   cannot_listen: ({ dataFlag }) => [`npx cairn stop${dataFlag}`, `npx cairn start${dataFlag} --port-base 8070`],
   config: () => ['npx cairn config validate'],
   config_refused: ({ dataFlag }) => ['npx cairn config validate', `npx cairn config reload${dataFlag}`],
@@ -24,12 +42,16 @@ const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
   draining: ({ dataFlag }) => [`npx cairn stop${dataFlag}`],
   file_exists: ({ command }) => [`npx cairn ${command} … --force`],
   exists: () => ['npx cairn config validate'],
+  key_exists: () => ['npx cairn key new FILE'],
   insecure_public: () => ['npx cairn start --insecure-public'],
+  no_key: () => ['npx cairn key new'],
+  no_name: ({ dataFlag }) => [`npx cairn name log${dataFlag}`, `npx cairn name propose NAME ADDRESS${dataFlag}`],
   no_space: () => ['df -h', 'npx cairn start --data DIR'],
   no_token: ({ dataFlag }) => [`npx cairn status${dataFlag}`],
   not_found: ({ dataFlag }) => [`npx cairn ls${dataFlag}`],
   not_ready: ({ dataFlag }) => [`npx cairn status${dataFlag}`],
   malformed: help,
+  proof_damaged: () => ['npx cairn name show NAME --proof FILE'],
   timeout: ({ dataFlag }) => [`npx cairn status${dataFlag} --timeout 60s`],
   usage: help,
   unreachable: ({ command, dataFlag }) => [

@@ -107,6 +107,16 @@ test('exit codes are what the documentation promises', () => {
     ['Unauthorized', 'token_expired', 7],
     ['Forbidden', 'scope_missing', 7],
     ['Conflict', 'data_foreign', 8],
+    ['Malformed', 'InvalidSig', 4],
+    ['Malformed', 'NotASigner', 7],
+    ['Malformed', 'RevokedKey', 7],
+    ['Malformed', 'QuorumFailed', 8],
+    ['Conflict', 'DuplicateApproval', 8],
+    ['Conflict', 'Expired', 8],
+    ['Conflict', 'StaleSignerSet', 8],
+    ['ChainMismatch', 'ChainMismatch', 8],
+    ['Backpressure', 'NotReady', 5],
+    ['NotFound', 'Pruned', 3],
     ['StorageBusy', 'no_space', 1],
     ['Internal', 'internal', 1],
     ['Canceled', 'canceled', 130],
@@ -117,6 +127,8 @@ test('exit codes are what the documentation promises', () => {
 test('whatever a person can mend has a next command', () => {
   const place = { command: 'status', dataFlag: ' --data d', tokenFile: 'd/admin.token' }
   const codes = ['usage', 'malformed', 'config', 'cannot_listen', 'data_locked', 'data_foreign', 'data_format']
+  const ofRegistry = ['ChainMismatch', 'DuplicateApproval', 'Expired', 'InvalidSig', 'NotASigner', 'NotFound']
+  codes.push(...ofRegistry, 'QuorumFailed', 'RevokedKey', 'StaleSignerSet', 'key_exists', 'no_key', 'no_name')
   for (const code of [...codes, 'no_space', 'unreachable', 'no_token', 'timeout', ...Object.keys(DENY_REASONS)]) {
     const steps = nextSteps(code, place)
     assert.ok(steps.length > 0, code)

@@ -7,6 +7,9 @@ import type { CommandRow, OperandRow, OptionRow } from './command.ts'
 /** What the first word of a command with two is about. */
 export const NOUNS: Readonly<Record<string, string>> = {
   config: 'The configuration: write one, check it, see what is in force, read it again.',
+  key: 'Keys of signers. They stay on the machine of whoever signs; a node never reads them.',
+  name: 'Names: propose what one means, approve it, commit it, see what it means and meant.',
+  registry: 'The registry as a whole: who signs, whom to believe, and whether its log holds.',
   token: 'Capability tokens: who may do what, at which service, until when.',
 }
 
@@ -30,6 +33,30 @@ const TOKEN: OperandRow = {
   required: false,
   does: 'The token, or - to read it from standard input (default: the token of --token-file).',
 }
+
+const PROPOSAL: OperandRow = { name: 'PROPOSAL', required: true, does: 'the id that `cairn name propose` printed.' }
+
+const NOTE: OptionRow = { name: 'note', value: 'TEXT', does: 'A note for whoever signs; it stays in the log.' }
+
+const OUTPUT: OptionRow = {
+  name: 'output',
+  short: 'o',
+  value: 'PATH',
+  does: 'Where to write it, - for standard output (default: standard output, unless that is a terminal).',
+}
+
+/** How far somebody else's word goes. */
+const TRUST: readonly OptionRow[] = [
+  {
+    name: 'trust',
+    value: 'FILE',
+    does: 'Whom to believe, as `cairn registry trust` writes it (default: what was remembered of this log).',
+  },
+  { name: 'max-age', value: 'TIME', does: 'Refuse a checkpoint older than this, such as 30m or 1d.' },
+]
+
+/** Ids as they look; these name nothing. */
+const SAMPLE_PROPOSAL = 'p_000102030405060708090a0b0c0d0e0f'
 
 const SERVICES = ['storage', 'index', 'registry', 'edge', 'interop', 'node'] as const
 
@@ -102,16 +129,7 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'get',
     summary: 'Fetch a file or a directory. Every byte is verified before it is written.',
     operands: [ADDRESS],
-    options: [
-      {
-        name: 'output',
-        short: 'o',
-        value: 'PATH',
-        does: 'Where to write it, - for standard output (default: standard output, unless that is a terminal).',
-      },
-      { name: 'force', does: 'Replace files that are there.' },
-      PROGRESS,
-    ],
+    options: [OUTPUT, { name: 'force', does: 'Replace files that are there.' }, PROGRESS],
     examples: [
       { line: `cairn get ${SAMPLE_ADDRESS} -o copy`, does: 'a file, or a directory with all that is in it' },
       { line: `cairn get ${SAMPLE_ADDRESS} | tar t`, does: 'as a stream that ends with an error before a wrong byte' },
@@ -144,6 +162,139 @@ export const COMMANDS: readonly CommandRow[] = [
     options: [{ name: 'wait', does: 'Until the round has ended.' }],
     examples: [{ line: 'cairn scrub --wait', does: 'the exit code is 4 if something is damaged' }],
     load: async () => (await import('./scrub.ts')).scrub,
+  },
+  {
+    name: 'key new',
+    summary: 'A new key of a signer. Standard output is its public half, as a signer set lists it. Never overwrites.',
+    operands: [
+      {
+        name: 'FILE',
+        required: false,
+        does: 'Where the private key goes (default cairn/signer.key in $XDG_CONFIG_HOME or ~/.config).',
+      },
+    ],
+    options: [
+      {
+        name: 'algo',
+        value: 'NAME',
+        choices: ['ed25519', 'ml-dsa-44'],
+        does: 'The kind of key: ed25519 (default), or ml-dsa-44, which a quantum computer does not break.',
+      },
+      { name: 'id', value: 'ID', does: 'What the signer is called (default: made from the key).' },
+    ],
+    examples: [{ line: 'cairn key new alice.key --id alice', does: 'a line for the signer set, and a file to keep' }],
+    load: async () => (await import('./key.ts')).create,
+  },
+  {
+    name: 'name propose',
+    summary: 'Propose what a name is to mean. Standard output is the id of the proposal.',
+    operands: [
+      { name: 'NAME', required: true, does: 'the name, such as site@1.0.' },
+      { ...ADDRESS, does: 'the address it is to mean.' },
+    ],
+    options: [{ name: 'type', value: 'TYPE', does: 'The media type the signers vouch for, such as text/html.' }, NOTE],
+    examples: [{ line: `cairn name propose site@1.0 ${SAMPLE_ADDRESS}`, does: 'what is to be signed, and who has to' }],
+    load: async () => (await import('./name.ts')).propose,
+  },
+  {
+    name: 'name approve',
+    summary: 'Sign a proposal. What is signed is computed here and shown before.',
+    operands: [PROPOSAL],
+    options: [
+      {
+        name: 'key',
+        value: 'FILE',
+        does: 'The key to sign with (default: registry/signer.key in --data, else the one `cairn key new` makes).',
+      },
+    ],
+    examples: [{ line: `cairn name approve ${SAMPLE_PROPOSAL} --key alice.key`, does: 'as alice' }],
+    load: async () => (await import('./name.ts')).approve,
+  },
+  {
+    name: 'name commit',
+    summary: 'Make an approved proposal the next version. Standard output is the version and its hash.',
+    operands: [PROPOSAL],
+    options: [],
+    examples: [{ line: `cairn name commit ${SAMPLE_PROPOSAL}`, does: 'says who is missing if it is too early' }],
+    load: async () => (await import('./name.ts')).commit,
+  },
+  {
+    name: 'name show',
+    summary: 'What a name means, now or at a version, and who approved it.',
+    operands: [{ name: 'NAME', required: true, does: 'the name, such as site@1.0.' }],
+    options: [
+      { name: 'at', value: 'VERSION', does: 'What it meant at this version.' },
+      {
+        name: 'proof',
+        value: 'FILE',
+        does: 'Write the proof of it, for `cairn verify-proof`; with --at, of the version that said so.',
+      },
+    ],
+    examples: [
+      { line: 'cairn name show site@1.0 --proof site.proof', does: 'to show it to somebody who trusts nobody' },
+    ],
+    load: async () => (await import('./name-history.ts')).show,
+  },
+  {
+    name: 'name log',
+    summary: 'The versions of a name since it was last new, or of everything, newest first.',
+    operands: [{ name: 'NAME', required: false, does: 'A name (default: every version).' }],
+    options: [
+      { name: 'limit', value: 'N', does: 'At most this many versions (default 20).' },
+      { name: 'before', value: 'VERSION', does: 'Only versions before this one.' },
+    ],
+    examples: [{ line: 'cairn name log site@1.0', does: 'what it meant, when, and who said so' }],
+    load: async () => (await import('./name-history.ts')).log,
+  },
+  {
+    name: 'registry signers',
+    summary: 'Who signs, and how many must. Standard output is a file to edit for `cairn registry rotate`.',
+    operands: [],
+    options: [],
+    examples: [{ line: 'cairn registry signers', does: 'the set in force' }],
+    load: async () => (await import('./registry.ts')).signers,
+  },
+  {
+    name: 'registry rotate',
+    summary: 'Propose another signer set. The signers in force approve it, and so does every new key.',
+    operands: [{ name: 'FILE', required: true, does: 'the new set: {"m": 2, "signers": [{"id", "algo", "key"}, …]}.' }],
+    options: [NOTE],
+    examples: [
+      {
+        line: 'cairn registry rotate signers.json',
+        does: 'then `cairn name approve` by each, and `cairn name commit`',
+      },
+    ],
+    load: async () => (await import('./registry.ts')).rotate,
+  },
+  {
+    name: 'registry trust',
+    summary: 'Write down whom to believe about this registry: its origin, its first version, its log keys.',
+    operands: [],
+    options: [{ ...OUTPUT, does: 'Where to write it (default: standard output).' }],
+    examples: [{ line: 'cairn registry trust -o trust.json', does: 'from a node you trust, over a way you trust' }],
+    load: async () => (await import('./registry.ts')).trust,
+  },
+  {
+    name: 'registry verify',
+    summary: 'Read a whole log, compute everything in it again, and say exactly what was checked.',
+    operands: [{ name: 'URL', required: false, does: 'The registry (default: the one of the node).' }],
+    options: TRUST,
+    examples: [
+      { line: 'cairn registry verify --trust trust.json', does: 'the first time; what was seen is remembered' },
+      { line: 'cairn registry verify https://registry.example.org', does: 'later: nothing may have been taken back' },
+    ],
+    load: async () => (await import('./registry-verify.ts')).verify,
+  },
+  {
+    name: 'verify-proof',
+    summary: 'What a proof file is worth, line by line. Asks nobody.',
+    operands: [{ name: 'FILE', required: true, does: 'the proof, as `cairn name show --proof` writes it.' }],
+    options: TRUST,
+    examples: [
+      { line: 'cairn verify-proof site.proof --trust trust.json', does: 'the exit code is 0 only if verified' },
+    ],
+    load: async () => (await import('./verify-proof.ts')).verify,
   },
   {
     name: 'config init',

@@ -12,6 +12,8 @@ const LAUNCHER = fileURLToPath(new URL('../bin/cairn.js', import.meta.url))
 
 /** A process that takes longer hangs. */
 const WAIT_MS = 60_000
+/** For a node that many commands are run against, on a machine that may be busy. */
+export const NODE_WAIT_MS = 300_000
 
 export interface Ran {
   readonly code: number | null

@@ -8,7 +8,7 @@
 import { type Breakers, type Deadline, RETRY, type RetryPolicy, type Runtime, retry, toCairnError } from '@cairn/kernel'
 import { type IncomingResponse, joinUrl, type Transport } from '@cairn/platform'
 import { createUlid, type Scope } from '@cairn/wire'
-import { problemError } from './problem-error.ts'
+import { readProblem } from './problem-error.ts'
 import { requireScope, type ScopeGrant } from './scope-grant.ts'
 
 /** What the caller of a client hands on: its budget, its correlation id, its cancellation. */
@@ -107,7 +107,7 @@ export class Caller {
       signal,
     })
     const isAnswer = response.status < 400 || call.answers?.includes(response.status) === true
-    if (!isAnswer) throw await problemError(response, target)
+    if (!isAnswer) throw await readProblem(response, target)
     return await call.read(response)
   }
 }

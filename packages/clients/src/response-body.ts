@@ -1,6 +1,26 @@
 import { CairnError } from '@cairn/kernel'
 import type { IncomingResponse } from '@cairn/platform'
 
+/** Reads all of a body. A longer one is given up and refused. */
+export function bytesUpTo(bytesMax: number): (response: IncomingResponse) => Promise<Uint8Array> {
+  return async ({ body }) => {
+    const pieces: Uint8Array[] = []
+    let length = 0
+    for await (const piece of body) {
+      length += piece.length
+      if (length > bytesMax) throw new CairnError('TooLarge', `The answer has more than ${bytesMax} bytes.`)
+      pieces.push(piece)
+    }
+    const bytes = new Uint8Array(length)
+    let at = 0
+    for (const piece of pieces) {
+      bytes.set(piece, at)
+      at += piece.length
+    }
+    return bytes
+  }
+}
+
 /** All of a body as text. A longer one is given up and refused. */
 export async function readText({ body }: IncomingResponse, bytesMax: number): Promise<string> {
   const decoder = new TextDecoder()

@@ -6,7 +6,7 @@ import { CairnError, isKind } from '@cairn/kernel'
 import type { IncomingResponse } from '@cairn/platform'
 import { type Address, addressOf, decodeManifest, encodeManifest, MAX_MANIFEST_BYTES, type Manifest } from '@cairn/wire'
 import type { Call, CallContext, Caller } from './caller.ts'
-import { badAnswer, readObject } from './response-body.ts'
+import { badAnswer, bytesUpTo, readObject } from './response-body.ts'
 
 export interface StoredObject {
   readonly address: Address
@@ -147,25 +147,6 @@ function reading(operation: string, path: string) {
 function writing(operation: string, path: string, body: Uint8Array, type: string) {
   const headers: Readonly<Record<string, string>> = { 'content-type': type }
   return { operation, path, method: 'PUT', idempotent: true, scope: 'storage:write', headers, body } as const
-}
-
-function bytesUpTo(bytesMax: number): Call<Uint8Array>['read'] {
-  return async ({ body }) => {
-    const pieces: Uint8Array[] = []
-    let length = 0
-    for await (const piece of body) {
-      length += piece.length
-      if (length > bytesMax) throw new CairnError('TooLarge', `The answer has more than ${bytesMax} bytes.`)
-      pieces.push(piece)
-    }
-    const bytes = new Uint8Array(length)
-    let at = 0
-    for (const piece of pieces) {
-      bytes.set(piece, at)
-      at += piece.length
-    }
-    return bytes
-  }
 }
 
 function proved(bytes: Uint8Array, address: Address): Uint8Array {

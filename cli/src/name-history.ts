@@ -1,0 +1,165 @@
+/** `cairn name show|log`: what names mean, what they meant, and who said so. */
+import type { NamedItem } from '@cairn/clients'
+import { CairnError, isKind } from '@cairn/kernel'
+import { type Artifact, headOf, parseName } from '@cairn/names'
+import type { CommandContext, Outcome, Run } from './command.ts'
+import { isThere, writeFileWhole } from './local-files.ts'
+import { readPin } from './registry-pins.ts'
+import { type Registry, withRegistry } from './registry-service.ts'
+import { rows, sameFlags, sayInstant, sayItems } from './registry-words.ts'
+
+const LIMIT_DEFAULT = 20
+
+/** What a name means, now or at a version, with who approved it; and the proof of it, where one is asked for. */
+export const show: Run = async (context) => {
+  const { given } = context
+  const name = parseName(given.operands[0] ?? '')
+  const at = versionOf(context, 'at')
+  const proofPath = given.text('proof')
+  if (proofPath !== undefined && (await isThere(proofPath)))
+    throw new CairnError('Conflict', `${proofPath} is there already and stays as it is.`, { code: 'exists_already' })
+  return await withRegistry(context, async (registry) => {
+    const found = await registry.client.name(name, at, registry.call())
+    if (proofPath !== undefined) await writeProof(context, registry, { name, at, found }, proofPath)
+    if (found === undefined) throw meansNothing(name, at)
+    const artifact = await artifactOf(registry, found.version)
+    return outcomeOf(context, found, artifact, proofPath)
+  })
+}
+
+function outcomeOf(
+  { given }: CommandContext,
+  { item, version }: NamedItem,
+  artifact: Artifact | undefined,
+  proofPath: string | undefined,
+): Outcome {
+  const { id: name, manifest, type } = item
+  const approved = artifact === undefined ? undefined : approversOf(artifact)
+  const committedAt = artifact === undefined ? undefined : sayInstant(artifact.committed_at)
+  return {
+    result: {
+      name,
+      manifest,
+      type: type ?? null,
+      item,
+      version,
+      committed_at: committedAt ?? null,
+      approved: approved ?? null,
+      proof: proofPath ?? null,
+    },
+    data: rows([
+      ['name', name],
+      ['manifest', manifest],
+      ...(type === undefined ? [] : [['type', type] as const]),
+      ['version', String(version)],
+      ...(committedAt === undefined ? [] : [['committed', committedAt] as const]),
+      ...(approved === undefined ? [] : [['approved by', approved.join(', ')] as const]),
+    ]),
+    ...(proofPath === undefined
+      ? { message: 'as the registry says; nothing of it is proved here' }
+      : { message: `its proof is in ${proofPath}` }),
+    next:
+      proofPath === undefined
+        ? [`npx cairn name show ${name}${sameFlags(given)} --proof FILE`]
+        : [`npx cairn verify-proof ${proofPath} --trust FILE`],
+  }
+}
+
+interface Shown {
+  readonly name: string
+  readonly at: number | undefined
+  readonly found: NamedItem | undefined
+}
+
+/** The proof of what the name means now; of an earlier meaning, the proof of the version that gave it. */
+async function writeProof(context: CommandContext, registry: Registry, { name, at, found }: Shown, path: string) {
+  if (at !== undefined && found === undefined) throw meansNothing(name, at)
+  const subject = at === undefined || found === undefined ? { name } : { version: found.version }
+  // Whoever remembers an earlier checkpoint of this log wants to see that this one continues it.
+  const { origin } = await registry.client.head(registry.call())
+  const pin = await readPin(context.terminal.environment, origin)
+  await writeFileWhole(path, [await registry.client.proof(subject, pin?.size, registry.call())])
+}
+
+/** The versions of one name, or all of them, newest first. */
+export const log: Run = async (context) => {
+  const [operand] = context.given.operands
+  const name = operand === undefined ? undefined : parseName(operand)
+  return await withRegistry(context, async (registry) => {
+    const limit = limitOf(context)
+    const before = versionOf(context, 'before')
+    const last = before === undefined ? (await registry.client.head(registry.call())).version : before - 1
+    const found: Artifact[] = []
+    let next = last
+    while (next >= 0 && found.length < limit) {
+      const version: number | undefined =
+        name === undefined ? next : (await registry.client.name(name, next, registry.call()))?.version
+      if (version === undefined) break
+      found.push(await registry.client.version(version, registry.call()))
+      next = version - 1
+    }
+    if (name !== undefined && found.length === 0) throw meansNothing(name, before === undefined ? undefined : last)
+    return logOutcome(context, found, name)
+  })
+}
+
+function logOutcome({ given }: CommandContext, found: readonly Artifact[], name: string | undefined): Outcome {
+  const oldest = found.at(-1)
+  const hasMore = oldest !== undefined && oldest.version > 0 && found.length === limitOf({ given })
+  const lines = found.flatMap((artifact) => {
+    const items = artifact.payload.items.filter(
+      ({ kind, id }) => name === undefined || (kind === 'name' && id === name),
+    )
+    const head = `${artifact.version}  ${sayInstant(artifact.committed_at)}  ${approversOf(artifact).join(', ') || 'genesis'}\n`
+    return [head, ...sayItems({ items }).map((line) => `    ${line}\n`)]
+  })
+  const page = name === undefined ? '' : ` ${name}`
+  return {
+    result: {
+      versions: found.map((artifact) => ({
+        ...headOf(artifact),
+        committed_at: sayInstant(artifact.committed_at),
+        approved: approversOf(artifact),
+        items: artifact.payload.items,
+        note: artifact.payload.note ?? null,
+      })),
+    },
+    data: lines.join(''),
+    next: hasMore ? [`npx cairn name log${page}${sameFlags(given)} --before ${oldest.version}`] : [],
+  }
+}
+
+/** Retention may have removed what a version was, but not what it made of a name. */
+async function artifactOf({ client, call }: Registry, version: number): Promise<Artifact | undefined> {
+  try {
+    return await client.version(version, call())
+  } catch (error) {
+    if (isKind(error, 'NotFound') && error.status === 410) return undefined
+    throw error
+  }
+}
+
+function approversOf({ approvals }: Artifact): string[] {
+  return approvals.filter(({ role }) => role === 'current').map(({ signer_id }) => signer_id)
+}
+
+function meansNothing(name: string, at: number | undefined): CairnError {
+  const when = at === undefined ? '' : ` at version ${at}`
+  return new CairnError('NotFound', `${name} means nothing${when}.`, { code: 'no_name' })
+}
+
+function versionOf({ given }: Pick<CommandContext, 'given'>, option: 'at' | 'before'): number | undefined {
+  const text = given.text(option)
+  return text === undefined ? undefined : wholeNumber(text, option, 0)
+}
+
+function limitOf({ given }: Pick<CommandContext, 'given'>): number {
+  const text = given.text('limit')
+  return text === undefined ? LIMIT_DEFAULT : wholeNumber(text, 'limit', 1)
+}
+
+function wholeNumber(text: string, option: string, from: number): number {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : -1
+  if (value >= from) return value
+  throw new CairnError('Malformed', `--${option} is a whole number from ${from} on; not ${text}.`, { code: 'usage' })
+}

@@ -1,0 +1,72 @@
+/** `cairn name propose|approve|commit`: how a name comes to mean something. */
+
+import { SystemClock } from '@cairn/kernel'
+import { itemHash, type NameItem, parseName, parsePayload } from '@cairn/names'
+import { parseAddress, toBase64url } from '@cairn/wire'
+import type { Run } from './command.ts'
+import { propose as proposeItems, quorumResult, readProposal, sayProposal } from './registry-proposal.ts'
+import { withRegistry } from './registry-service.ts'
+import { sameFlags, sayInstant, sayItems, sayQuorum } from './registry-words.ts'
+import { readKeyFile, signingKeyPath, signWith } from './signer-key-file.ts'
+
+/** Proposes what a name is to mean, in place of what it means now. */
+export const propose: Run = async (context) => {
+  const { given } = context
+  const id = parseName(given.operands[0] ?? '')
+  const manifest = parseAddress(given.operands[1] ?? '')
+  const [type, note] = [given.text('type'), given.text('note')]
+  return await withRegistry(context, async (registry) => {
+    const current = await registry.client.name(id, undefined, registry.call())
+    const prev = current === undefined ? null : itemHash(current.item)
+    const item: NameItem = { kind: 'name', id, prev, manifest, ...(type === undefined ? {} : { type }) }
+    const payload = parsePayload({ items: [item], ...(note === undefined ? {} : { note }) })
+    return await proposeItems(context, registry, payload)
+  })
+}
+
+/** Signs a proposal with a key of this machine, once everything that is signed has been shown. */
+export const approve: Run = async (context) => {
+  const { given, terminal } = context
+  const id = given.operands[0] ?? ''
+  const path = await signingKeyPath(context)
+  const { key, warnings } = await readKeyFile(path)
+  const { signer } = key
+  return await withRegistry(context, async (registry) => {
+    const shown = await readProposal(registry, id)
+    if (!given.has('quiet') && !given.has('json'))
+      terminal.say(`  ${[`${signer.id} (${signer.algo}, ${path}) signs:`, ...sayProposal(shown)].join('\n  ')}\n`)
+    const sig = toBase64url(signWith(key, shown.input))
+    const request = { signer_id: signer.id, sig, signed_at: new SystemClock().wall() }
+    const quorum = await registry.client.approve(id, request, registry.call())
+    const isMet = quorum.isMet
+    return {
+      result: {
+        proposal_id: id,
+        signer_id: signer.id,
+        payload: shown.payload,
+        signing_input: new TextDecoder().decode(shown.input),
+        quorum: quorumResult(quorum),
+      },
+      message: `approved as ${signer.id}\n  ${sayQuorum(quorum)}`,
+      warnings,
+      next: [`npx cairn name ${isMet ? 'commit' : 'approve'} ${id}${sameFlags(given)}${isMet ? '' : ' --key FILE'}`],
+    }
+  })
+}
+
+/** Makes an approved proposal the next version. */
+export const commit: Run = async (context) => {
+  const id = context.given.operands[0] ?? ''
+  return await withRegistry(context, async (registry) => {
+    const facts = await registry.client.commit(id, registry.call())
+    const { payload } = await registry.client.version(facts.version, registry.call())
+    const { version, hash, committed_at, log_index } = facts
+    const name = payload.items.find(({ kind }) => kind === 'name')
+    return {
+      result: { ...facts, committed_at: sayInstant(committed_at), items: payload.items },
+      data: `${version}  ${hash}\n`,
+      message: [`committed as version ${version}, entry ${log_index} of the log`, ...sayItems(payload)].join('\n  '),
+      next: name === undefined ? [] : [`npx cairn name show ${name.id}${sameFlags(context.given)}`],
+    }
+  })
+}

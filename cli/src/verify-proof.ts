@@ -1,0 +1,86 @@
+/** `cairn verify-proof FILE`: what a proof file is worth, without asking anybody. */
+import { CairnError, SystemClock } from '@cairn/kernel'
+import { type Finding, type Proof, parseProof, parseTrust, type Verdict, verifyProof } from '@cairn/names'
+import { systemCrypto } from '@cairn/platform'
+import { parseCheckpoint, parseNote } from '@cairn/tlog'
+import { parseDuration } from '@cairn/wire'
+import type { CommandContext, Outcome, Run } from './command.ts'
+import { readWhole } from './local-files.ts'
+import { readPin, storePin } from './registry-pins.ts'
+import { type Examined, examinedOutcome, refusedOutcome } from './verdict-words.ts'
+
+export const verify: Run = async (context) => {
+  const { given, terminal } = context
+  const path = given.operands[0] ?? ''
+  const bytes = await readWhole(path)
+  const trustPath = given.text('trust')
+  const trust = trustPath === undefined ? undefined : parseTrust(await readWhole(trustPath))
+  const maxAge = given.text('max-age')
+  const proof = readProof(path, bytes)
+  const pin = await readPin(terminal.environment, proof.origin)
+  const verdict = verifyProof(proof.content, trust, systemCrypto, {
+    now: new SystemClock().wall(),
+    ...(pin === undefined ? {} : { pin }),
+    ...(maxAge === undefined ? {} : { maxCheckpointAgeMs: parseDuration(maxAge) }),
+  })
+  return await outcomeOf(context, path, proof.origin, verdict)
+}
+
+/** Whatever is wrong with the file, it proves nothing. */
+function readProof(path: string, bytes: Uint8Array): { readonly content: Proof; readonly origin: string } {
+  try {
+    const content = parseProof(bytes)
+    return { content, origin: parseCheckpoint(parseNote(content.checkpoint).text).origin }
+  } catch (cause) {
+    if (!(cause instanceof CairnError)) throw cause
+    throw new CairnError('Integrity', `${path} is no proof: ${cause.message}`, { code: 'proof_damaged', cause })
+  }
+}
+
+async function outcomeOf(
+  { terminal }: CommandContext,
+  path: string,
+  origin: string,
+  verdict: Verdict,
+): Promise<Outcome> {
+  if (verdict.kind === 'refused') {
+    const { code, detail } = verdict
+    const examined: Examined = { verdict: 'refused', origin, says: undefined, checked: [], unchecked: [] }
+    const error = new CairnError('Integrity', `${path} is refused: ${detail}`, { code })
+    return { ...refusedOutcome(examined, error, { path }), next: NEXT[code] ?? [] }
+  }
+  const { kind, finding, checked, unchecked } = verdict
+  const says = sayFinding(finding)
+  const result = { path, ...resultOf(finding), cosigned: verdict.kind === 'verified' ? verdict.cosigned : null }
+  const outcome = examinedOutcome({ verdict: kind, origin, says, checked, unchecked }, result)
+  if (verdict.kind === 'consistent') {
+    return { ...outcome, next: [`npx cairn verify-proof ${path} --trust FILE`, 'npx cairn registry trust -o FILE'] }
+  }
+  const { size } = verdict.pin
+  return {
+    ...outcome,
+    message: `${says}; remembered in ${await storePin(terminal.environment, verdict.pin)}: size ${size}`,
+  }
+}
+
+/** A proof that cannot be held against what was seen before can be had again, so that it can. */
+const NEXT: Readonly<Record<string, readonly string[]>> = {
+  consistency_missing: ['npx cairn name show NAME --proof FILE'],
+  older_than_pin: ['npx cairn name show NAME --proof FILE'],
+  too_old: ['npx cairn name show NAME --proof FILE'],
+}
+
+function sayFinding(finding: Finding): string {
+  const { version, hash } = finding.head
+  if (finding.type === 'version') return `version ${version} is ${hash}`
+  const { name, item } = finding
+  return item === null
+    ? `${name} means nothing at version ${version}`
+    : `${name} means ${item.manifest} at version ${version}`
+}
+
+function resultOf(finding: Finding): Readonly<Record<string, unknown>> {
+  const { version, hash } = finding.head
+  if (finding.type === 'version') return { version, hash, items: finding.artifact.payload.items }
+  return { version, hash, name: finding.name, manifest: finding.item?.manifest ?? null, item: finding.item }
+}

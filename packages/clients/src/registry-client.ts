@@ -1,0 +1,188 @@
+/**
+ * Names, their history and the log that proves it, as another service or the command line asks for them. What comes
+ * back has the form it must have; whether to believe it is for whoever holds a trust file (`verifyProof` of `names`).
+ */
+import { isKind } from '@cairn/kernel'
+import {
+  type ApprovalRequest,
+  type Artifact,
+  type AuditHead,
+  type Payload,
+  parseTrust,
+  type Quorum,
+  type Supersede,
+  type TrustFile,
+} from '@cairn/names'
+import { decodeEntryBundle, HASH_BYTES, MAX_ENTRY_BYTES, MAX_NOTE_BYTES, type Tile, tilePath } from '@cairn/tlog'
+import { canonicalJson } from '@cairn/wire'
+import type { CallContext, Caller } from './caller.ts'
+import {
+  type CommittedProposal,
+  type NamedItem,
+  type OpenProposal,
+  type ProposalPage,
+  type Proposed,
+  type RegistryHead,
+  readArtifact,
+  readHead,
+  readLogIndex,
+  readNamedItem,
+  readProposal,
+  readProposalPage,
+  readProposed,
+  readQuorum,
+  readVersionFacts,
+  type VersionFacts,
+} from './registry-answers.ts'
+import { followUpdates, type RegistryEvent } from './registry-stream.ts'
+import { badAnswer, bytesUpTo } from './response-body.ts'
+
+/** What a proof file is to be about: one version, or what a name means now. */
+export type ProofSubject = { readonly version: number } | { readonly name: string }
+
+export interface RegistryClient {
+  head(context: CallContext): Promise<RegistryHead>
+  /** A version whole; `NotFound` with the code `Pruned` if retention has removed it. */
+  version(version: number, context: CallContext): Promise<Artifact>
+  /** What the name means, or meant at a version; undefined where that is nothing. */
+  name(name: string, at: number | undefined, context: CallContext): Promise<NamedItem | undefined>
+  /** Open proposals in the order they came; `after` is the cursor of the page before. */
+  proposals(after: number | undefined, context: CallContext): Promise<ProposalPage>
+  proposal(id: string, context: CallContext): Promise<OpenProposal | CommittedProposal>
+  /** Not repeated by itself: a second would be another proposal. */
+  propose(payload: Payload, supersede: Supersede | undefined, context: CallContext): Promise<Proposed>
+  /** How far the proposal is with this approval. */
+  approve(id: string, approval: ApprovalRequest, context: CallContext): Promise<Quorum>
+  /** A proposal becomes one version, however often this is asked. */
+  commit(id: string, context: CallContext): Promise<VersionFacts>
+  /** A proof file, byte for byte; with `from`, it also shows that the log continues the tree of that size. */
+  proof(subject: ProofSubject, from: number | undefined, context: CallContext): Promise<Uint8Array>
+  /** Whom the registry says to trust: worth what the way to it is worth. */
+  trust(context: CallContext): Promise<TrustFile>
+  /** The signed note, byte for byte. */
+  checkpoint(context: CallContext): Promise<Uint8Array>
+  /** The hashes of a tile, as many as its width. */
+  tile(tile: Tile & { readonly level: number }, context: CallContext): Promise<Uint8Array>
+  /** The entries under the tile of level 0 with this index; `NotFound` with the code `Pruned` if they were removed. */
+  entries(index: number, width: number, context: CallContext): Promise<readonly Uint8Array[]>
+  /**
+   * Every version after `after`, or from now on, until the deadline or the signal ends it. A connection that ends is
+   * opened again where it was; where versions cannot be told one by one any more, `compacted` says where HEAD is.
+   */
+  stream(after: number | undefined, context: CallContext): AsyncGenerator<RegistryEvent>
+  /** Appends the head of an audit chain to the log; gives its index. Not repeated by itself. */
+  auditHead(audit: AuditHead, context: CallContext): Promise<number>
+}
+
+const PROOF_BYTES_MAX = 64 * 1024 * 1024
+const TRUST_BYTES_MAX = 64 * 1024
+/** Two bytes of length before each entry. */
+const BUNDLE_ENTRY_BYTES_MAX = MAX_ENTRY_BYTES + 2
+
+/** The client over HTTP or in process: the caller's transport decides. */
+export function registryClient(caller: Caller): RegistryClient {
+  return { ...readCalls(caller), ...writeCalls(caller), ...logCalls(caller) }
+}
+
+type ReadCalls = Pick<RegistryClient, 'head' | 'version' | 'name' | 'proposals' | 'proposal' | 'proof' | 'trust'>
+type WriteCalls = Pick<RegistryClient, 'propose' | 'approve' | 'commit' | 'auditHead'>
+
+function readCalls(caller: Caller): ReadCalls {
+  return {
+    head: async (context) => await caller.call({ ...reading('head', 'registry/head'), read: readHead }, context),
+    version: async (version, context) => {
+      const artifact = await caller.call({ ...reading('version', `registry/${version}`), read: readArtifact }, context)
+      if (artifact.version !== version) throw badAnswer(`is version ${artifact.version}, not ${version}`)
+      return artifact
+    },
+    name: async (name, at, context) => {
+      const path = `registry/names/${encodeURIComponent(name)}${at === undefined ? '' : `?at=${at}`}`
+      try {
+        const found = await caller.call({ ...reading('name', path), read: readNamedItem }, context)
+        if (found.item.id !== name) throw badAnswer(`is about ${found.item.id}, not ${name}`)
+        return found
+      } catch (error) {
+        if (isKind(error, 'NotFound') && error.status === 404) return undefined
+        throw error
+      }
+    },
+    proposals: async (after, context) => {
+      const path = `registry/proposals${after === undefined ? '' : `?after=${after}`}`
+      return await caller.call({ ...reading('proposals', path), read: readProposalPage }, context)
+    },
+    proposal: async (id, context) => {
+      const path = `registry/proposals/${encodeURIComponent(id)}`
+      const found = await caller.call({ ...reading('proposal', path), read: readProposal }, context)
+      const isOther = found.status !== 'committed' && found.proposal.proposal_id !== id
+      if (isOther) throw badAnswer('is another proposal')
+      return found
+    },
+    proof: async (subject, from, context) => {
+      const part = 'name' in subject ? `name/${encodeURIComponent(subject.name)}` : String(subject.version)
+      const path = `registry/proof/${part}${from === undefined ? '' : `?from=${from}`}`
+      return await caller.call({ ...reading('proof', path), read: bytesUpTo(PROOF_BYTES_MAX) }, context)
+    },
+    trust: async (context) =>
+      parseTrust(
+        await caller.call({ ...reading('trust', 'registry/trust'), read: bytesUpTo(TRUST_BYTES_MAX) }, context),
+      ),
+  }
+}
+
+function writeCalls(caller: Caller): WriteCalls {
+  return {
+    propose: async (payload, supersede, context) => {
+      const body = { payload, ...(supersede === undefined ? {} : { supersede }) }
+      const call = {
+        ...writing('propose', 'registry/proposals', canonicalJson(body)),
+        scope: 'registry:propose',
+      } as const
+      return await caller.call({ ...call, idempotent: false, read: readProposed }, context)
+    },
+    // Not repeated: after one that went through unheard, a second would be a duplicate.
+    approve: async (id, approval, context) => {
+      const path = `registry/approvals/${encodeURIComponent(id)}`
+      const call = { ...writing('approve', path, canonicalJson(approval)), scope: 'registry:approve' } as const
+      return await caller.call({ ...call, idempotent: false, read: readQuorum }, context)
+    },
+    commit: async (id, context) => {
+      const path = `registry/commit/${encodeURIComponent(id)}`
+      const call = { ...writing('commit', path, new Uint8Array(0)), scope: 'registry:commit' } as const
+      return await caller.call({ ...call, headers: {}, idempotent: true, read: readVersionFacts }, context)
+    },
+    auditHead: async (audit, context) => {
+      const call = {
+        ...writing('audit_head', 'log/audit-heads', canonicalJson(audit)),
+        scope: 'registry:anchor',
+      } as const
+      return await caller.call({ ...call, idempotent: false, read: readLogIndex }, context)
+    },
+  }
+}
+
+function logCalls(caller: Caller): Omit<RegistryClient, keyof ReadCalls | keyof WriteCalls> {
+  return {
+    checkpoint: async (context) =>
+      await caller.call({ ...reading('checkpoint', 'log/checkpoint'), read: bytesUpTo(MAX_NOTE_BYTES) }, context),
+    tile: async (tile, context) => {
+      const length = tile.width * HASH_BYTES
+      const bytes = await caller.call({ ...reading('tile', `log/${tilePath(tile)}`), read: bytesUpTo(length) }, context)
+      if (bytes.length !== length) throw badAnswer(`has ${bytes.length} bytes, not ${tile.width} hashes`)
+      return bytes
+    },
+    entries: async (index, width, context) => {
+      const path = `log/${tilePath({ level: 'entries', index, width })}`
+      const read = bytesUpTo(width * BUNDLE_ENTRY_BYTES_MAX)
+      return decodeEntryBundle(await caller.call({ ...reading('entries', path), read }, context), width)
+    },
+    stream: (after, context) => followUpdates(caller, after, context),
+  }
+}
+
+function reading(operation: string, path: string) {
+  return { operation, path, method: 'GET', idempotent: true } as const
+}
+
+function writing(operation: string, path: string, body: Uint8Array) {
+  return { operation, path, method: 'POST', headers: { 'content-type': 'application/json' }, body } as const
+}

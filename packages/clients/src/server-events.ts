@@ -1,0 +1,69 @@
+/**
+ * Server-sent events out of bytes as they come: lines may be cut anywhere, even inside a character or between the two
+ * bytes of a line end. What one event may cost the reader is bounded.
+ */
+import { badAnswer } from './response-body.ts'
+
+export interface ReceivedEvent {
+  /** The last id heard so far, of this event or an earlier one. */
+  readonly id: string
+  /** `message` where the event has no name. */
+  readonly event: string
+  readonly data: string
+}
+
+/** Characters of one event, its comments and unknown fields included. Ours have a few hundred. */
+const EVENT_CHARACTERS_MAX = 64 * 1024
+
+const LINE_END = /\r\n|\n|\r(?=.|\n)/s
+
+/** The events of a body, each once its empty line is there; one that is cut off at the end does not count. */
+export async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ReceivedEvent> {
+  const draft = new EventDraft()
+  // The decoder swallows a byte order mark, which the format allows at the start.
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const piece of body) {
+    rest += decoder.decode(piece, { stream: true })
+    for (let end = LINE_END.exec(rest); end !== null; end = LINE_END.exec(rest)) {
+      const event = draft.take(rest.slice(0, end.index))
+      rest = rest.slice(end.index + end[0].length)
+      if (event !== undefined) yield event
+    }
+    if (draft.characters + rest.length > EVENT_CHARACTERS_MAX) throw tooLong()
+  }
+}
+
+class EventDraft {
+  characters = 0
+  #id = ''
+  #event = ''
+  #data: string[] = []
+
+  /** Takes one line; gives the event that it completes. */
+  take(line: string): ReceivedEvent | undefined {
+    if (line === '') return this.#complete()
+    this.characters += line.length
+    if (this.characters > EVENT_CHARACTERS_MAX) throw tooLong()
+    const colon = line.indexOf(':')
+    const field = colon < 0 ? line : line.slice(0, colon)
+    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '')
+    if (field === 'data') this.#data.push(value)
+    else if (field === 'event') this.#event = value
+    else if (field === 'id' && !value.includes('\0')) this.#id = value
+    return undefined
+  }
+
+  #complete(): ReceivedEvent | undefined {
+    const [data, event] = [this.#data, this.#event]
+    this.#data = []
+    this.#event = ''
+    this.characters = 0
+    if (data.length === 0) return undefined
+    return { id: this.#id, event: event === '' ? 'message' : event, data: data.join('\n') }
+  }
+}
+
+function tooLong(): Error {
+  return badAnswer(`has an event of more than ${EVENT_CHARACTERS_MAX} characters`)
+}

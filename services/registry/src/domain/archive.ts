@@ -1,0 +1,84 @@
+/** Entries and artifacts as they were written, whatever has become of their segment. */
+import { CairnError } from '@cairn/kernel'
+import type { MapProof } from '@cairn/tlog'
+import { addressOf } from '@cairn/wire'
+import { pruned } from '../errors.ts'
+import { readArtifactRecord, signerSetProofOf } from './artifact-record.ts'
+import type { RegistryLog } from './registry-log.ts'
+import type { Versions } from './versions.ts'
+
+export interface ArchivedArtifact {
+  /** Canonical JSON. */
+  readonly bytes: Uint8Array
+  /** That its state names the signer set in force. */
+  readonly signerSet: () => MapProof
+  /** As it lies on the drive. */
+  readonly record: Uint8Array
+}
+
+/** Artifacts that were read last stay in memory: genesis and HEAD are in every proof, also while the drive hangs. */
+const RECENT_BYTES_MAX = 4 * 1024 * 1024
+
+export class Archive {
+  readonly #log: RegistryLog
+  readonly #versions: Versions
+  readonly #recent = new Map<number, Uint8Array>()
+  #recentBytes = 0
+
+  constructor(log: RegistryLog, versions: Versions) {
+    this.#log = log
+    this.#versions = versions
+  }
+
+  async entry(index: number): Promise<Uint8Array> {
+    return await this.#log.entry(index)
+  }
+
+  /** How long these entries are together; `Pruned` if one of them is not there any more. */
+  bundleBytes(from: number, to: number): number {
+    let bytes = 0
+    for (let index = from; index < to; index += 1) {
+      const length = this.#log.entryBytes(index)
+      if (length === undefined) throw pruned(`Entry ${index}`, this.#log.minimumIndex)
+      bytes += length
+    }
+    return bytes
+  }
+
+  /** The artifact of a version that exists, held against its hash; `Pruned` if retention removed it. */
+  async artifact(version: number): Promise<ArchivedArtifact> {
+    const { log_index: index } = this.#versions.facts(version)
+    const { minimumIndex } = this.#log
+    if (index < minimumIndex && !this.#log.isKept(version)) throw pruned(`Version ${version}`, minimumIndex)
+    const record = this.#recent.get(version) ?? (await this.fresh(version))
+    this.#remember(version, record)
+    return { bytes: readArtifactRecord(record).artifact, record, signerSet: () => signerSetProofOf(record) }
+  }
+
+  /** The record of an artifact as it lies on the drive now, held against its hash. */
+  async fresh(version: number): Promise<Uint8Array> {
+    const place = this.#versions.artifacts.at(version)
+    const { log_index: index, hash } = this.#versions.facts(version)
+    const isPruned = place === undefined || index < this.#log.minimumIndex
+    const record = isPruned ? await this.#log.keptArtifact(version) : await this.#log.read(place)
+    if (record === undefined) throw pruned(`Version ${version}`, this.#log.minimumIndex)
+    if (addressOf(readArtifactRecord(record).artifact) !== hash)
+      throw new CairnError('Integrity', `Version ${version} is not what it was when it was committed.`)
+    return record
+  }
+
+  #remember(version: number, record: Uint8Array): void {
+    this.#forget(version)
+    this.#recent.set(version, record)
+    this.#recentBytes += record.length
+    for (const [oldest] of this.#recent) {
+      if (this.#recentBytes <= RECENT_BYTES_MAX) return
+      this.#forget(oldest)
+    }
+  }
+
+  #forget(version: number): void {
+    this.#recentBytes -= this.#recent.get(version)?.length ?? 0
+    this.#recent.delete(version)
+  }
+}

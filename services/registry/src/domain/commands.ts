@@ -1,0 +1,54 @@
+/** What the Committer is asked, and what it answers. */
+import type { ApprovalRequest, AuditHead, Payload, Quorum, Supersede } from '@cairn/names'
+import type { SignatureVerifier } from '@cairn/tlog'
+import type { Address } from '@cairn/wire'
+import type { VersionFacts } from './versions.ts'
+
+export type Command =
+  | {
+      readonly tag: 'propose'
+      readonly payload: Payload
+      readonly payload_b3: Address
+      readonly supersede: Supersede | undefined
+      /** The canonical bytes where they do not fit into a leaf; storage holds them already. */
+      readonly apart: Uint8Array | undefined
+    }
+  | {
+      readonly tag: 'approve'
+      readonly proposalId: string
+      readonly request: ApprovalRequest
+      /** Knows the signature already, so that the batch does not wait for it. */
+      readonly verifier: SignatureVerifier
+    }
+  | { readonly tag: 'commit'; readonly proposalId: string; readonly corrId: string }
+  | { readonly tag: 'audit-head'; readonly audit: AuditHead }
+  /** The same size signed again, with the time of now. */
+  | { readonly tag: 'checkpoint' }
+  /** That a snapshot of the state is kept under this address. */
+  | { readonly tag: 'snapshot'; readonly version: number; readonly address: Address }
+
+export interface Proposed {
+  readonly proposal_id: string
+  readonly payload_b3: Address
+  /** UTF-8 of it is what each signer signs. */
+  readonly signing_input: string
+  readonly expires_at: number
+  readonly quorum: Quorum
+  readonly log_index: number
+}
+
+export interface Approved {
+  readonly approvals: number
+  readonly quorum: Quorum
+  readonly log_index: number
+}
+
+export interface Appended {
+  readonly log_index: number
+}
+
+export interface Checkpointed {
+  readonly size: number
+}
+
+export type Answer = Proposed | Approved | VersionFacts | Appended | Checkpointed

@@ -1,0 +1,165 @@
+/**
+ * A log made ready for its first command of this life.
+ *
+ *     empty ─▶ genesis: entry 0, durable ──────────────┐
+ *                                                      ├─▶ entries without a checkpoint are signed now ─▶ published
+ *     replayed ─▶ its last checkpoint held against it ─┘
+ *
+ * What was durable when the power went counts, acknowledged or not. Nothing is signed twice with another root, since
+ * what is signed is what was durable.
+ */
+import { CairnError } from '@cairn/kernel'
+import {
+  createCommitLeaf,
+  createGenesis,
+  encodeLeaf,
+  headOf,
+  type LogIdentity,
+  logIdentity,
+  parseArtifact,
+  proposalId,
+  type SignerSet,
+  State,
+  signerSetOf,
+} from '@cairn/names'
+import type { Platform } from '@cairn/platform'
+import { leafHash, openCheckpoint, parseCheckpoint, parseNote } from '@cairn/tlog'
+import { equalBytes, parseJson, toHex } from '@cairn/wire'
+import type { RegistryConfig } from '../config.ts'
+import { damagedLog, otherGenesis } from '../errors.ts'
+import { Archive } from './archive.ts'
+import { artifactPart } from './decide-core.ts'
+import { firstSigners, requireSameRoots } from './genesis.ts'
+import type { HeadCache } from './head-cache.ts'
+import { Ledger } from './ledger.ts'
+import { CheckpointSigner, openLogSeeds } from './log-keys.ts'
+import type { LastCheckpoint } from './log-replay.ts'
+import { type Published, publish } from './published.ts'
+import { leafDraft, partDraft } from './record.ts'
+import type { LogWriter, OpenedLog, RegistryLog } from './registry-log.ts'
+
+export interface StartedLog {
+  readonly ledger: Ledger
+  readonly signer: CheckpointSigner
+  readonly published: Published
+  /** It began just now, was found whole, or its last entries still had to be signed. */
+  readonly how: 'begun' | 'found' | 'completed'
+  /** Where the key of a signer lies that this start made for itself. */
+  readonly ownSignerFile: string | undefined
+}
+
+export interface StartOptions {
+  readonly directory: string
+  readonly config: RegistryConfig
+  /** How far the log had come when that was last written down. */
+  readonly cache: HeadCache | undefined
+}
+
+export async function startLog(platform: Platform, opened: OpenedLog, options: StartOptions): Promise<StartedLog> {
+  const { log, writer, checkpoint } = opened
+  const { directory, config, cache } = options
+  if (cache !== undefined) await requireReached(log, cache)
+  const seeds = await openLogSeeds(platform, directory, opened.ledger !== undefined)
+  const first = opened.ledger === undefined ? await firstSigners(platform, directory, config) : undefined
+  const ledger = first === undefined ? opened.ledger : await begin(platform, writer, first.signers)
+  if (ledger === undefined) throw new CairnError('Internal', 'A log that has begun has a ledger.')
+  if (opened.ledger !== undefined) await requireRoots(platform, log, ledger, config)
+  const signer = new CheckpointSigner(platform, identityOf(ledger, checkpoint, config), seeds)
+  if (checkpoint !== undefined) await requireSigned(platform, log, signer, checkpoint)
+  const isComplete = checkpoint?.size === writer.size
+  const timedAt = platform.clock.wall()
+  const note = isComplete ? checkpoint.note : signer.sign(writer.size, writer.root(), timedAt)
+  if (!isComplete) await writer.checkpoint(partDraft('checkpoint', writer.size, writer.root(), note))
+  const { state } = ledger
+  const head = ledger.versions.facts(ledger.head.version)
+  const facts = {
+    head,
+    state,
+    size: writer.size,
+    note,
+    timedAt: timeOf(note, signer, platform),
+    minimumIndex: log.minimumIndex,
+  }
+  const how = opened.ledger === undefined ? 'begun' : isComplete ? 'found' : 'completed'
+  const published = publish(signer.identity.origin, facts)
+  return { ledger, signer, published, how, ownSignerFile: first?.ownFile }
+}
+
+/** Entry 0: version 0, the first signer set, which nobody approves. */
+async function begin(platform: Platform, writer: LogWriter, signers: SignerSet): Promise<Ledger> {
+  const now = Math.floor(platform.clock.wall())
+  const artifact = createGenesis(signers, { proposal_id: proposalId(platform.random.bytes(16)), committed_at: now })
+  const { payload, payload_b3, proposal } = artifact
+  const item = signerSetOf(payload)
+  const state = State.of(item === undefined ? [] : [item])
+  const head = headOf(artifact)
+  const entry = encodeLeaf(createCommitLeaf(artifact))
+  const hash = leafHash(entry)
+  const part = artifactPart(artifact, state, head.hash)
+  const drafts = [partDraft(part.kind, 0, part.hash, part.bytes), leafDraft('genesis', 0, hash, entry)]
+  const [record] = await writer.append(drafts, [hash])
+  const ledger = new Ledger(head, state)
+  const facts = { ...head, payload_b3, log_index: 0, committed_at: now }
+  ledger.note(proposal.proposal_id, facts, payload.items, record?.place)
+  return ledger
+}
+
+/** The origin is the log's own once it has signed anything. */
+function identityOf(
+  { versions }: Ledger,
+  checkpoint: LastCheckpoint | undefined,
+  { bootstrap }: RegistryConfig,
+): LogIdentity {
+  const { hash: genesis } = versions.facts(0)
+  if (checkpoint === undefined) return logIdentity(bootstrap.origin, genesis)
+  return { origin: parseCheckpoint(parseNote(checkpoint.note).text).origin, genesis }
+}
+
+async function requireRoots(
+  platform: Platform,
+  log: RegistryLog,
+  { versions }: Ledger,
+  config: RegistryConfig,
+): Promise<void> {
+  const { bytes } = await new Archive(log, versions).artifact(0)
+  const item = signerSetOf(parseArtifact(parseJson(bytes)).payload)
+  if (item === undefined) throw otherGenesis('Version 0 of the log installs no signer set.')
+  await requireSameRoots(platform, config, item)
+}
+
+/** A log that is shorter than it was, or another, is not one to go on with. */
+async function requireReached(log: RegistryLog, { size, root }: HeadCache): Promise<void> {
+  if (log.size < size) throw damagedLog(log.size, `it and all after it are missing; the log had ${size} entries.`)
+  if (toHex(await log.rootAt(size)) !== root)
+    throw damagedLog(size - 1, 'an entry up to it is not the one that HEAD was written for.')
+}
+
+/** The last checkpoint is by our key and of the tree as it was then. */
+async function requireSigned(
+  { crypto }: Platform,
+  log: RegistryLog,
+  { identity, logKey }: CheckpointSigner,
+  { note, size }: LastCheckpoint,
+): Promise<void> {
+  const { origin } = identity
+  const opened = expecting(size, () => openCheckpoint(note, { origin, logKeys: [logKey], cosignerKeys: [] }, crypto))
+  if (opened.checkpoint.size !== size) throw damagedLog(size, 'the checkpoint after it is of another size.')
+  if (!equalBytes(opened.checkpoint.root, await log.rootAt(size))) {
+    throw damagedLog(size - 1, 'an entry up to it is not the one the checkpoint was signed for.')
+  }
+}
+
+function expecting<T>(size: number, step: () => T): T {
+  try {
+    return step()
+  } catch (error) {
+    if (!(error instanceof CairnError) || error.kind === 'Internal') throw error
+    throw damagedLog(size, `the checkpoint after it is not by this log's key (${error.message}).`)
+  }
+}
+
+function timeOf(note: Uint8Array, { identity, logKey, cosignerKey }: CheckpointSigner, { crypto }: Platform): number {
+  const trust = { origin: identity.origin, logKeys: [logKey], cosignerKeys: [cosignerKey] }
+  const [cosignature] = openCheckpoint(note, trust, crypto).cosignatures
+  return (cosignature?.timestamp ?? 0) * 1000
+}

@@ -1,0 +1,7 @@
+export { type RegistryConfig, registrySection } from './config.ts'
+export { REGISTRY_CODES } from './errors.ts'
+export { REGISTRY, type RegistryHost, startRegistry } from './main.ts'
+export { REGISTRY_METRICS } from './metrics.ts'
+export { openParts, type RegistryParts } from './parts.ts'
+export { registryRoutes } from './routes.ts'
+export { REGISTRY_TOPOLOGY } from './topology.ts'

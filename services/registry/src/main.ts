@@ -1,0 +1,57 @@
+/** The registry, from its parts to its port. */
+import {
+  type Inflate,
+  type Listen,
+  runService,
+  type ServiceHost,
+  type ServiceModule,
+  type StartedService,
+} from '@cairn/platform'
+import { REGISTRY_PORT_OFFSET, type RegistryConfig, registrySection } from './config.ts'
+import { REGISTRY_CODES } from './errors.ts'
+import { REGISTRY_METRICS } from './metrics.ts'
+import { openParts, type RegistryParts, type RegistrySurroundings } from './parts.ts'
+import { registryRoutes } from './routes.ts'
+import { summaryOf } from './summary.ts'
+import { readyFields } from './tasks/health-gate.ts'
+import { startTasks } from './tasks.ts'
+
+/** A node gives what every service needs, and its storage; the simulator also its own listener and decoder. */
+export interface RegistryHost extends ServiceHost<RegistryConfig>, RegistrySurroundings {
+  readonly listen?: Listen
+  readonly inflate?: Inflate
+}
+
+export async function startRegistry(host: RegistryHost): Promise<StartedService<RegistryConfig>> {
+  return await runParts(host, await openParts(host))
+}
+
+/** The service around parts that are open; they are closed with it. */
+export async function runParts(host: RegistryHost, parts: RegistryParts): Promise<StartedService<RegistryConfig>> {
+  const running = await runService({
+    ...host,
+    runtime: host.platform,
+    conditions: ['storage_ready', 'bus_attached', 'checkpointor_ready'],
+    build: ({ supervisor, health }) => {
+      startTasks(host, parts, supervisor, health)
+      const { events, intake, retention, close } = parts
+      return {
+        routes: registryRoutes(parts),
+        codes: REGISTRY_CODES,
+        readyFields: () => readyFields(parts),
+        intake: [intake, retention],
+        events,
+        close,
+      }
+    },
+  })
+  return { running, summary: async () => await Promise.resolve(summaryOf(parts)) }
+}
+
+export const REGISTRY: ServiceModule<RegistryConfig> = {
+  name: 'registry',
+  portOffset: REGISTRY_PORT_OFFSET,
+  schema: registrySection,
+  metrics: REGISTRY_METRICS,
+  start: startRegistry,
+}

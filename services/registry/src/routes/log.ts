@@ -1,0 +1,150 @@
+/** The log for everybody, as C2SP tlog-tiles: a checkpoint that changes, and files that never do. */
+import { CairnError, isKind, TokenBucket } from '@cairn/kernel'
+import { parseAuditHead } from '@cairn/names'
+import { type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
+import { parseTilePath, TILE_WIDTH, type Tile } from '@cairn/tlog'
+import { z } from 'zod'
+import type { Appended, Command } from '../domain/commands.ts'
+import { overQuota } from '../errors.ts'
+import type { RegistryParts } from '../parts.ts'
+import { bodyOf } from './bodies.ts'
+import { IMMUTABLE, NO_STORE } from './params.ts'
+import { askCommitter, writeErrors } from './writing.ts'
+
+/** A reader that is this late sees no harm; one that asks each time costs a request. */
+const CHECKPOINT_CACHING = 'public, max-age=2'
+const OCTETS = 'application/octet-stream'
+const LENGTH_BYTES = 2
+/** Entries read from the drive together. */
+const READ_AHEAD = 16
+const SECONDS_PER_MINUTE = 60
+/** Tokens whose quota is remembered; the one not used for longest is forgotten. */
+const TOKENS_MAX = 1024
+
+export function logRoutes(parts: RegistryParts): RouteTable {
+  return [checkpoint(parts), tiles(parts), auditHeads(parts)]
+}
+
+function checkpoint({ published }: RegistryParts): RouteTable[number] {
+  return route({
+    method: 'GET',
+    path: '/log/checkpoint',
+    lane: 'inline',
+    summary: 'The signed tree head: a C2SP note with the signature of the log and the time of its cosigner.',
+    responses: { 200: { description: 'The note.', mediaType: 'text/plain; charset=utf-8' } },
+    handler: () => {
+      const headers = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', CHECKPOINT_CACHING]
+      return { status: 200, headers, body: published.value.note }
+    },
+  })
+}
+
+function tiles(parts: RegistryParts): RouteTable[number] {
+  return route({
+    method: 'GET',
+    path: '/log/tile/*',
+    lane: 'inline',
+    summary:
+      'Hashes (`<level>/<index>[.p/<width>]`) and entries (`entries/<index>[.p/<width>]`) of the log, as C2SP tlog-tiles names them. Partial ones of every width up to the published size.',
+    params: z.strictObject({ '*': z.string() }),
+    limits: { stream: true },
+    responses: { 200: { description: 'The tile, for ever the same.', mediaType: OCTETS } },
+    errors: { NotFound: 404, Pruned: 410 },
+    handler: ({ params }) => {
+      const tile = tileOf(params['*'])
+      if (!isPublished(tile, parts.published.value.size)) throw noSuchTile()
+      if (tile.level === 'entries') return entries(parts, tile)
+      const body = parts.log.tile(tile)
+      return { status: 200, headers: ['Content-Type', OCTETS, 'Cache-Control', IMMUTABLE], body }
+    },
+  })
+}
+
+function tileOf(path: string): Tile {
+  try {
+    return parseTilePath(`tile/${path}`)
+  } catch (error) {
+    if (isKind(error, 'Malformed')) throw noSuchTile()
+    throw error
+  }
+}
+
+function isPublished({ level, index, width }: Tile, size: number): boolean {
+  const row = level === 'entries' ? 0 : level
+  return index * TILE_WIDTH + width <= Math.floor(size / TILE_WIDTH ** row)
+}
+
+function noSuchTile(): CairnError {
+  return new CairnError('NotFound', 'The published log has no such tile; see /log/checkpoint for its size.')
+}
+
+/** A bundle of entries, read while it is sent: up to 16 MiB never lie in memory at once. */
+function entries({ archive }: RegistryParts, { index, width }: Tile): IngressResponse {
+  const first = index * TILE_WIDTH
+  const length = archive.bundleBytes(first, first + width) + LENGTH_BYTES * width
+  async function* bundle(): AsyncGenerator<Uint8Array> {
+    for (let at = first; at < first + width; at += READ_AHEAD) {
+      const indexes = Array.from({ length: Math.min(READ_AHEAD, first + width - at) }, (_, next) => at + next)
+      const read = await Promise.all(indexes.map(async (each) => await archive.entry(each)))
+      yield Buffer.concat(read.flatMap((entry) => [lengthOf(entry), entry]))
+    }
+  }
+  const headers = ['Content-Type', OCTETS, 'Cache-Control', IMMUTABLE, 'Content-Length', String(length)]
+  return { status: 200, headers, body: bundle() }
+}
+
+function lengthOf(entry: Uint8Array): Uint8Array {
+  return Uint8Array.of(entry.length >> 8, entry.length & 0xff)
+}
+
+function auditHeads(parts: RegistryParts): RouteTable[number] {
+  const quota = new AuditQuota(parts)
+  return route({
+    method: 'POST',
+    path: '/log/audit-heads',
+    lane: 'inline',
+    scope: 'registry:anchor',
+    summary: 'Anchors the head of an audit chain that is kept elsewhere: `{head, count}`. Never moves HEAD.',
+    body: 'bytes',
+    responses: { 202: { description: 'In the log, durably.', schema: z.strictObject({ log_index: z.int() }) } },
+    errors: { Malformed: 400, LengthRequired: 411, QuotaExceeded: 429, ...writeErrors },
+    handler: async (context) => {
+      const command: Command = { tag: 'audit-head', audit: parseAuditHead(bodyOf(context)) }
+      quota.take(context, command)
+      const { log_index: index } = (await askCommitter(parts, context, command)) as Appended
+      return json(202, { log_index: index }, NO_STORE)
+    },
+  })
+}
+
+/** How much each token may append: the log grows by what holders of a token want, and only so fast. */
+class AuditQuota {
+  readonly #parts: RegistryParts
+  readonly #buckets = new Map<string, { readonly perMinute: number; readonly bucket: TokenBucket }>()
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts
+  }
+
+  take({ token }: RequestContext<unknown, unknown, unknown>, command: Command): void {
+    const perMinute = this.#parts.config().limits.audit_heads_per_minute
+    const bucket = this.#bucketOf(token?.tid ?? '', perMinute)
+    if (bucket.tryTake(SECONDS_PER_MINUTE)) return
+    const error = overQuota(perMinute, bucket.waitMs(SECONDS_PER_MINUTE))
+    this.#parts.audit.note(command, { tag: 'refused', error })
+    throw error
+  }
+
+  #bucketOf(tid: string, perMinute: number): TokenBucket {
+    const known = this.#buckets.get(tid)
+    this.#buckets.delete(tid)
+    const { clock } = this.#parts.runtime
+    // A bucket fills by whole numbers a second: what is wanted in a minute, at sixty for each.
+    const shape = { rate: perMinute, burst: SECONDS_PER_MINUTE * perMinute }
+    const bucket = known?.perMinute === perMinute ? known.bucket : new TokenBucket(clock, shape)
+    this.#buckets.set(tid, { perMinute, bucket })
+    const [oldest] = this.#buckets.keys()
+    if (this.#buckets.size > TOKENS_MAX && oldest !== undefined) this.#buckets.delete(oldest)
+    return bucket
+  }
+}

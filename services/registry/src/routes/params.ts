@@ -1,0 +1,42 @@
+/** What several routes take and answer, in one place. */
+import { parseName } from '@cairn/names'
+import type { IngressResponse, RequestContext } from '@cairn/platform'
+import { evaluatePreconditions } from '@cairn/wire'
+import { z } from 'zod'
+
+export type AnyContext = RequestContext<unknown, unknown, unknown>
+
+export const proposalParams = z.strictObject({
+  id: z.string().regex(/^p_[0-9a-f]{32}$/, 'must be a proposal id: p_ and 32 hexadecimal digits'),
+})
+
+const whole = (max: number): z.ZodType<number> =>
+  z
+    .string()
+    .regex(/^(?:0|[1-9]\d{0,15})$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value <= max, `must be at most ${max}`)
+
+export const version = whole(Number.MAX_SAFE_INTEGER)
+export const nameParams = z.strictObject({ name: z.string().transform((text) => parseName(text)) })
+
+/** What never changes may be kept for ever. */
+export const IMMUTABLE = 'public, max-age=31536000, immutable'
+/** Kept, and asked about each time. */
+export const REVALIDATED = 'public, no-cache'
+export const NO_STORE: readonly string[] = ['Cache-Control', 'no-store']
+
+export interface Resource {
+  readonly tag: string
+  readonly caching: string
+  readonly type: string
+  readonly body: Uint8Array | string
+}
+
+/** The resource, or that the client has it already. */
+export function resource(context: AnyContext, nowMs: number, { tag, caching, type, body }: Resource): IngressResponse {
+  const headers = ['ETag', tag, 'Cache-Control', caching]
+  const conditional = { method: context.method, ifNoneMatch: context.headers.get('if-none-match') }
+  if (evaluatePreconditions(conditional, { etag: tag }, nowMs) === 'not-modified') return { status: 304, headers }
+  return { status: 200, headers: [...headers, 'Content-Type', type], body }
+}

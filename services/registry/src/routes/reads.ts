@@ -1,0 +1,109 @@
+/** What everybody may read: the head, versions, what a name means. Answered from the published snapshot. */
+import { CairnError } from '@cairn/kernel'
+import { isLive, itemHash, itemKey, parseArtifact } from '@cairn/names'
+import { type IngressResponse, type RouteTable, route } from '@cairn/platform'
+import { entityTagOf, parseJson } from '@cairn/wire'
+import { z } from 'zod'
+import { noSuchVersion } from '../errors.ts'
+import type { RegistryParts } from '../parts.ts'
+import { type AnyContext, IMMUTABLE, nameParams, REVALIDATED, resource, version } from './params.ts'
+
+const JSON_TYPE = 'application/json'
+
+export function readRoutes(parts: RegistryParts): RouteTable {
+  return [head(parts), versions(parts), names(parts)]
+}
+
+function head({ published, runtime }: RegistryParts): RouteTable[number] {
+  return route({
+    method: 'GET',
+    path: '/registry/head',
+    lane: 'inline',
+    summary: 'The newest version, and the lowest index of the log that has not been pruned.',
+    responses: {
+      200: {
+        description: 'HEAD.',
+        schema: z.looseObject({ version: z.int(), hash: z.string(), payload_b3: z.string() }),
+      },
+      304: { description: 'The client has it.' },
+    },
+    handler: (context) => {
+      const { headBody: body, headTag: tag } = published.value
+      return resource(context, runtime.clock.wall(), { tag, caching: REVALIDATED, type: JSON_TYPE, body })
+    },
+  })
+}
+
+function versions(parts: RegistryParts): RouteTable[number] {
+  const { published, archive, ledger, runtime } = parts
+  return route({
+    method: 'GET',
+    path: '/registry/:version',
+    lane: 'inline',
+    summary: 'The artifact of a version: canonical JSON, whose BLAKE3 is its hash.',
+    params: z.strictObject({ version }),
+    responses: {
+      200: { description: 'The artifact.', schema: z.looseObject({ version: z.int() }) },
+      304: { description: 'The client has it.' },
+    },
+    errors: { Malformed: 400, NotFound: 404, Pruned: 410 },
+    handler: async (context) => {
+      const { version: wanted } = context.params
+      const newest = published.value.head.version
+      if (wanted > newest) throw noSuchVersion(wanted, newest)
+      const { bytes: body } = await archive.artifact(wanted)
+      const tag = entityTagOf(ledger.facts(wanted).hash)
+      return resource(context, runtime.clock.wall(), { tag, caching: IMMUTABLE, type: JSON_TYPE, body })
+    },
+  })
+}
+
+function names(parts: RegistryParts): RouteTable[number] {
+  return route({
+    method: 'GET',
+    path: '/registry/names/:name',
+    lane: 'inline',
+    summary: 'What a name means now, or meant at a version, and which version says so.',
+    params: nameParams,
+    query: z.strictObject({ at: version.optional() }),
+    responses: {
+      200: {
+        description: 'The item.',
+        schema: z.looseObject({ name: z.string(), version: z.int(), item: z.looseObject({}) }),
+      },
+      304: { description: 'The client has it.' },
+    },
+    errors: { Malformed: 400, NotFound: 404, Pruned: 410 },
+    handler: async (context) => await showName(parts, context, context.params.name, context.query.at),
+  })
+}
+
+async function showName(
+  parts: RegistryParts,
+  context: AnyContext,
+  name: string,
+  at: number | undefined,
+): Promise<IngressResponse> {
+  const { published, ledger, archive, runtime } = parts
+  const { head: newest, state } = published.value
+  if (at !== undefined && at > newest.version) throw noSuchVersion(at, newest.version)
+  const upTo = at ?? newest.version
+  const changed = ledger.changedBy(itemKey({ kind: 'name', id: name }), upTo)
+  if (changed === undefined) throw noSuchName(name, upTo)
+  const item = at === undefined ? state.get('name', name) : await itemAt(archive, changed, name)
+  if (item === undefined || !isLive(item)) throw noSuchName(name, upTo)
+  const body = JSON.stringify({ name, version: changed, item })
+  const tag = entityTagOf(itemHash(item))
+  const caching = at === undefined ? REVALIDATED : IMMUTABLE
+  return resource(context, runtime.clock.wall(), { tag, caching, type: JSON_TYPE, body })
+}
+
+async function itemAt(archive: RegistryParts['archive'], changed: number, name: string) {
+  const { bytes } = await archive.artifact(changed)
+  const { payload } = parseArtifact(parseJson(bytes))
+  return payload.items.find(({ kind, id }) => kind === 'name' && id === name)
+}
+
+function noSuchName(name: string, upTo: number): CairnError {
+  return new CairnError('NotFound', `${name} means nothing at version ${upTo}.`)
+}

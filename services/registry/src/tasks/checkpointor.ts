@@ -1,0 +1,46 @@
+/**
+ * Asks for a checkpoint with the time of now, round after round: readers see that the log is alive, and the pruner gets
+ * an anchor below which it may remove entries.
+ */
+import { Deadline, type Queue, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+import type { Checkpointed } from '../domain/commands.ts'
+import type { Reach } from '../domain/crash-points.ts'
+import type { Intake } from '../intake.ts'
+
+/** Entries below it are covered by a checkpoint that is durable and signed. */
+export interface Anchor {
+  readonly size: number
+}
+
+export interface CheckpointorParts {
+  readonly intake: Intake
+  readonly retention: Queue<Anchor>
+  /** Writes down how far the log has come. */
+  readonly saveHead: () => Promise<void>
+  readonly reach: Reach
+}
+
+/** How long a checkpoint may wait in the queue and for the drive. */
+const CHECKPOINT_MS = 30_000
+
+export function checkpointor(platform: Platform, parts: CheckpointorParts, intervalMs: number): TaskBody {
+  const { clock, log, metrics } = platform
+  return async ({ draining }) => {
+    for (;;) {
+      await sleep(clock, intervalMs, { signal: draining })
+      try {
+        const deadline = Deadline.after(clock, CHECKPOINT_MS)
+        const { size } = (await parts.intake.ask({ tag: 'checkpoint' }, { deadline, signal: draining })) as Checkpointed
+        await parts.reach('mid-checkpoint')
+        await parts.saveHead()
+        if (parts.retention.trySend({ size }) === 'sent') continue
+        metrics.count('registry_prune_skipped_total', { reason: 'full' })
+        log.warn({ size }, 'the pruner is behind; this checkpoint is not offered to it')
+      } catch (error) {
+        if (draining.aborted) throw error
+        log.warn({ error: toCairnError(error).message }, 'no checkpoint this time')
+      }
+    }
+  }
+}

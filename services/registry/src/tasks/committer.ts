@@ -1,0 +1,214 @@
+/**
+ * The one writer of the log and of HEAD.
+ *
+ *     commands ─▶ decide ─▶ entries ─▶ fdatasync ─▶ sign ─▶ checkpoint ─▶ fdatasync ─▶ publish ─▶ acknowledge ─▶ broadcast
+ *                   │          └─ fails: nothing of it counts, everybody is told
+ *                   │                                         └─ fails: tried again until it holds. The entries are in
+ *                   └─ against a draft of the ledger             the log for good; nobody hears of them before it does
+ *
+ * Never true here: two roots signed for one size; an answer or a read that shows what could still be lost; a proposal
+ * committed twice. An abort ends waits; it never comes between entries and their publication.
+ */
+import { type Broadcast, sleep, type TaskBody, toCairnError, type Watch } from '@cairn/kernel'
+import { encodeLeaf, proposalId } from '@cairn/names'
+import type { Platform } from '@cairn/platform'
+import type { Draft, Place, PlacedRecord } from '@cairn/store'
+import { type Hash, leafHash } from '@cairn/tlog'
+import type { Audit } from '../audit.ts'
+import type { Reach } from '../domain/crash-points.ts'
+import { decide, type Outcome } from '../domain/decide-core.ts'
+import type { Ledger, LedgerDraft } from '../domain/ledger.ts'
+import type { CheckpointSigner } from '../domain/log-keys.ts'
+import { type Published, publish } from '../domain/published.ts'
+import { KIND, leafDraft, partDraft } from '../domain/record.ts'
+import type { LogWriter, RegistryLog } from '../domain/registry-log.ts'
+import type { VersionFacts } from '../domain/versions.ts'
+import type { CommandJob, Intake } from '../intake.ts'
+
+/** A version that was committed, as its consumers hear of it. */
+export interface Committed extends VersionFacts {
+  readonly corr_id: string
+}
+
+export interface CommitterParts {
+  readonly intake: Intake
+  readonly log: RegistryLog
+  readonly writer: LogWriter
+  readonly ledger: Ledger
+  readonly signer: CheckpointSigner
+  readonly published: Watch<Published>
+  readonly committed: Broadcast<Committed>
+  readonly audit: Audit
+  readonly reach: Reach
+}
+
+/** How long an expired proposal is remembered, so that whoever asks hears that it has expired. */
+export const EXPIRED_KEPT_MS = 60 * 60 * 1000
+/** Between two attempts to make a checkpoint durable: it doubles from the first to the second. */
+const RETRY_MS_MIN = 100
+const RETRY_MS_MAX = 2_000
+const ID_BYTES = 16
+
+interface Decided {
+  readonly job: CommandJob
+  readonly outcome: Outcome
+}
+
+/** A batch whose entries are in the log, durably. */
+interface Appended {
+  readonly draft: LedgerDraft
+  readonly decided: readonly Decided[]
+  readonly artifacts: readonly Place[]
+}
+
+interface Batch {
+  readonly draft: LedgerDraft
+  readonly decided: Decided[]
+  readonly drafts: Draft[]
+  readonly leaves: Hash[]
+  wantsCheckpoint: boolean
+}
+
+export class Committer {
+  readonly #platform: Platform
+  readonly #parts: CommitterParts
+  /** Set from the moment entries are durable until they are published. */
+  #appended: Appended | undefined
+
+  constructor(platform: Platform, parts: CommitterParts) {
+    this.#platform = platform
+    this.#parts = parts
+  }
+
+  readonly run: TaskBody = async ({ aborting }) => {
+    // Only after a failure of ours in the middle of a batch is there anything to finish.
+    if (this.#appended !== undefined) await this.#finish(this.#appended, aborting)
+    for (;;) {
+      const jobs = await this.#parts.intake.next({ signal: aborting })
+      if (jobs === undefined) return
+      await this.#serve(jobs, aborting)
+    }
+  }
+
+  async #serve(jobs: readonly CommandJob[], aborting: AbortSignal): Promise<void> {
+    const batch = this.#decide(jobs)
+    const { draft, decided, drafts, leaves, wantsCheckpoint } = batch
+    if (drafts.length > 0) {
+      const records = await this.#append(drafts, leaves, decided)
+      if (records === undefined) return
+      this.#appended = { draft, decided, artifacts: artifactsIn(records) }
+    } else if (wantsCheckpoint) {
+      this.#appended = { draft, decided, artifacts: [] }
+    }
+    if (this.#appended === undefined) this.#acknowledge(decided)
+    else await this.#finish(this.#appended, aborting)
+  }
+
+  /** Decides the whole batch in one step, each command against what the ones before it leave. */
+  #decide(jobs: readonly CommandJob[]): Batch {
+    const { ledger, writer, signer } = this.#parts
+    const batch: Batch = { draft: ledger.draft(), decided: [], drafts: [], leaves: [], wantsCheckpoint: false }
+    const now = Math.floor(this.#platform.clock.wall())
+    for (const job of jobs) {
+      // Its caller left, or its time is over: work that nobody can use is not begun.
+      if (job.ended) continue
+      const index = writer.size + batch.leaves.length
+      if (job.input.tag === 'checkpoint') {
+        batch.wantsCheckpoint = true
+        batch.decided.push({ job, outcome: { tag: 'known', answer: { size: index } } })
+        continue
+      }
+      const newId = proposalId(this.#platform.random.bytes(ID_BYTES))
+      try {
+        const outcome = decide(batch.draft, job.input, { log: signer.identity, index, now, newId })
+        if (outcome.tag === 'entry') addEntry(batch, index, outcome)
+        batch.decided.push({ job, outcome })
+      } catch (error) {
+        job.fail(toCairnError(error))
+      }
+    }
+    return batch
+  }
+
+  async #append(
+    drafts: readonly Draft[],
+    leaves: readonly Hash[],
+    decided: readonly Decided[],
+  ): Promise<readonly PlacedRecord[] | undefined> {
+    try {
+      return await this.#parts.writer.append(drafts, leaves)
+    } catch (error) {
+      this.#platform.metrics.count('storage_backoff_total', { op: 'entries' })
+      this.#platform.log.warn({ error, entries: leaves.length }, 'a batch was not written; nothing of it counts')
+      for (const { job } of decided) job.fail(toCairnError(error))
+      return undefined
+    }
+  }
+
+  /** Signs, makes the signature durable, and lets everybody see what was appended. */
+  async #finish(appended: Appended, aborting: AbortSignal): Promise<void> {
+    const { writer, signer, reach } = this.#parts
+    await reach('entries-synced')
+    const timedAt = this.#platform.clock.wall()
+    const [size, root] = [writer.size, writer.root()]
+    const note = signer.sign(size, root, timedAt)
+    await reach('signed')
+    for (let pauseMs = RETRY_MS_MIN; ; pauseMs = Math.min(RETRY_MS_MAX, 2 * pauseMs)) {
+      try {
+        await writer.checkpoint(partDraft('checkpoint', size, root, note))
+        break
+      } catch (error) {
+        this.#platform.metrics.count('storage_backoff_total', { op: 'checkpoint' })
+        this.#platform.log.warn({ error }, 'the checkpoint is not durable yet')
+        await sleep(this.#platform.clock, pauseMs, { signal: aborting })
+      }
+    }
+    await reach('checkpoint-synced')
+    this.#appended = undefined
+    this.#publish(appended, { size, note, timedAt })
+    await reach('published')
+    this.#acknowledge(appended.decided)
+    await reach('acknowledged')
+    this.#broadcast(appended.decided)
+  }
+
+  /** One step: the ledger takes the batch over, and every read from now on shows it. */
+  #publish({ draft, artifacts }: Appended, checkpoint: Pick<Published, 'size' | 'note' | 'timedAt'>): void {
+    const { ledger, log, published, signer } = this.#parts
+    ledger.absorb(draft, artifacts)
+    ledger.expire(checkpoint.timedAt - EXPIRED_KEPT_MS)
+    const head = ledger.versions.facts(ledger.head.version)
+    const { minimumIndex } = log
+    published.set(publish(signer.identity.origin, { ...checkpoint, head, state: ledger.state, minimumIndex }))
+    this.#platform.metrics.count('registry_batches_total')
+  }
+
+  #acknowledge(decided: readonly Decided[]): void {
+    for (const { job, outcome } of decided) {
+      this.#parts.audit.note(job.input, outcome)
+      if (outcome.tag === 'refused') job.fail(outcome.error)
+      else job.done(outcome.answer)
+    }
+  }
+
+  #broadcast(decided: readonly Decided[]): void {
+    const { ledger, committed } = this.#parts
+    for (const { job, outcome } of decided) {
+      if (job.input.tag !== 'commit' || outcome.tag !== 'entry') continue
+      const facts = ledger.committed(job.input.proposalId)
+      if (facts !== undefined) committed.publish({ ...facts, corr_id: job.input.corrId })
+    }
+  }
+}
+
+function addEntry({ drafts, leaves }: Batch, index: number, { leaf, part }: Extract<Outcome, { tag: 'entry' }>): void {
+  const entry = encodeLeaf(leaf)
+  const hash = leafHash(entry)
+  if (part !== undefined) drafts.push(partDraft(part.kind, part.number, part.hash, part.bytes))
+  drafts.push(leafDraft(leaf.type, index, hash, entry))
+  leaves.push(hash)
+}
+
+function artifactsIn(records: readonly PlacedRecord[]): Place[] {
+  return records.filter(({ kind }) => kind === KIND.artifact).map(({ place }) => place)
+}

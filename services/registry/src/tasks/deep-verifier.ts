@@ -1,0 +1,201 @@
+/**
+ * Reads the log again from the drive and proves it, in slices that nobody notices.
+ *
+ *     begin ─▶ entry after entry, up to what is published ─▶ the signed root ─▶ waits for the next version
+ *                 ├─ every 256 entries the place is written down: a restart goes on from there
+ *                 └─ the first entry that is wrong ends the round, and is named until a new round is asked for
+ */
+import { CairnError, Cancel, type Subscription, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
+import { parseArtifact, type SignerSetItem, signerSetOf } from '@cairn/names'
+import type { Platform } from '@cairn/platform'
+import { openCheckpoint } from '@cairn/tlog'
+import { parseJson } from '@cairn/wire'
+import { readArtifactRecord } from '../domain/artifact-record.ts'
+import { ChainVerifier } from '../domain/chain-verifier.ts'
+import {
+  readVerifyPlace,
+  VERIFY_START,
+  type VerifyPlace,
+  type VerifyReport,
+  writeVerifyPlace,
+} from '../domain/verify-place.ts'
+import type { RegistryParts } from '../parts.ts'
+import type { Committed } from './committer.ts'
+
+export type VerifierParts = Pick<RegistryParts, 'log' | 'archive' | 'ledger' | 'published' | 'signer' | 'crypto'>
+
+/** Work in one go, and the pause after it. */
+const SLICE_MS = 8
+const SLICE_ENTRIES = 64
+const PAUSE_MS = 10
+const SAVE_EVERY = 256
+/** Before the drive is asked again after it failed. */
+const RETRY_MS = 5_000
+/** Everything is read again about once a day. */
+const ROUND_INTERVAL_MS = 24 * 60 * 60 * 1000
+
+export class DeepVerifier {
+  readonly #platform: Platform
+  readonly #parts: VerifierParts
+  readonly #path: string
+  readonly #committed: Subscription<Committed>
+  #place: VerifyPlace = VERIFY_START
+  #chain: ChainVerifier | undefined
+  /** Ends the wait for the next version. */
+  #wait: Cancel | undefined
+
+  constructor(platform: Platform, parts: VerifierParts, directory: string, committed: Subscription<Committed>) {
+    this.#platform = platform
+    this.#parts = parts
+    this.#path = `${directory}/verify.json`
+    this.#committed = committed
+  }
+
+  /** A round from the beginning, now. */
+  begin(): void {
+    this.#chain = undefined
+    this.#place = { ...VERIFY_START, completed_at: this.#place.completed_at }
+    this.#wait?.abort()
+  }
+
+  report(): VerifyReport {
+    const { size } = this.#parts.published.value
+    return { ...this.#place, size, progress: Math.min(1, this.#place.next / size) }
+  }
+
+  readonly run: TaskBody = async ({ draining }) => {
+    this.#place = await readVerifyPlace(this.#platform.disk, this.#path)
+    for (;;) {
+      try {
+        await this.#round(draining)
+      } catch (error) {
+        if (draining.aborted) throw error
+        this.#platform.log.warn({ error: toCairnError(error).message }, 'the deep verifier waits for the drive')
+        await sleep(this.#platform.clock, RETRY_MS, { signal: draining })
+        continue
+      }
+      await this.#untilDue(draining)
+    }
+  }
+
+  /** Proves what is published and not proved yet, slice by slice. */
+  async #round(draining: AbortSignal): Promise<void> {
+    const { published } = this.#parts
+    while (this.#place.bad === null && this.#place.next < published.value.size) {
+      if (this.#chain === undefined) await this.#open()
+      // A round from the beginning was asked for while the old one was being opened.
+      if (this.#chain?.index !== this.#place.next) this.#chain = undefined
+      else await this.#slice(this.#chain, published.value.size)
+      this.#tell()
+      await sleep(this.#platform.clock, PAUSE_MS, { signal: draining })
+    }
+    await this.#save()
+  }
+
+  async #slice(chain: ChainVerifier, size: number): Promise<void> {
+    const { clock, metrics } = this.#platform
+    const beganAt = clock.now()
+    for (let count = 0; count < SLICE_ENTRIES && clock.now() - beganAt < SLICE_MS; count += 1) {
+      const { index } = chain
+      const why = await this.#examine(chain)
+      // A new round was asked for meanwhile.
+      if (this.#chain !== chain) return
+      metrics.count('registry_verified_entries_total')
+      if (why !== undefined) {
+        this.#place = { ...this.#place, bad: { index, why } }
+        this.#platform.log.error({ index, why }, 'an entry of the log is wrong')
+        break
+      }
+      this.#place = { ...this.#place, next: index + 1 }
+      if (index + 1 === size) {
+        this.#reached(chain, size)
+        break
+      }
+      if ((index + 1) % SAVE_EVERY === 0) await this.#save()
+    }
+    metrics.observe('audit_chain_verify_seconds', (clock.now() - beganAt) / 1000)
+  }
+
+  /** Why the next entry is wrong. A drive that cannot read now is another matter: that is thrown. */
+  async #examine(chain: ChainVerifier): Promise<string | undefined> {
+    try {
+      return await chain.next()
+    } catch (error) {
+      if (error instanceof CairnError && (error.kind === 'Integrity' || error.kind === 'Malformed'))
+        return error.message
+      throw error
+    }
+  }
+
+  /** All of it was read: the tree must have the root that was signed. */
+  #reached(chain: ChainVerifier, size: number): void {
+    const { published, signer, crypto } = this.#parts
+    const { note, size: noted } = published.value
+    // Another batch came since; its end is the next thing to reach.
+    if (noted !== size) return
+    const { identity, logKey } = signer
+    const { checkpoint } = openCheckpoint(note, { ...identity, logKeys: [logKey], cosignerKeys: [] }, crypto)
+    if (chain.isRoot(checkpoint.root)) this.#place = { ...this.#place, completed_at: this.#platform.clock.wall() }
+    else
+      this.#place = {
+        ...this.#place,
+        bad: { index: size - 1, why: 'the tree up to it is not the one that was signed.' },
+      }
+  }
+
+  async #open(): Promise<void> {
+    const { log, archive, ledger, signer, crypto } = this.#parts
+    const index = Math.max(this.#place.next, log.minimumIndex)
+    this.#place = { ...this.#place, next: index }
+    const before = ledger.versionsBelow(index) - 1
+    const head = before < 0 ? undefined : ledger.facts(before)
+    const artifact = async (version: number): Promise<Uint8Array> =>
+      readArtifactRecord(await archive.fresh(version)).artifact
+    const sources = { log, identity: signer.identity, verifier: crypto, artifact }
+    const signerSet = await this.#signerSetAt(before)
+    const chain = await ChainVerifier.open(sources, { index, head, signerSet })
+    this.#chain = chain
+  }
+
+  async #signerSetAt(version: number): Promise<SignerSetItem | undefined> {
+    const installed = this.#parts.ledger.signerSetVersions().findLast((each) => each <= version)
+    if (installed === undefined) return undefined
+    const { bytes } = await this.#parts.archive.artifact(installed)
+    return signerSetOf(parseArtifact(parseJson(bytes)).payload)
+  }
+
+  /** Until the next version, or somebody asks, or it is time to read everything again. */
+  async #untilDue(draining: AbortSignal): Promise<void> {
+    const { clock } = this.#platform
+    const { completed_at: last } = this.#place
+    const waitMs = last === null ? ROUND_INTERVAL_MS : Math.max(1, last + ROUND_INTERVAL_MS - clock.wall())
+    using wait = new Cancel({ signals: [draining] })
+    const timer = clock.timer(waitMs, () => this.begin())
+    this.#wait = wait
+    try {
+      const heard = await this.#committed.recv({ signal: wait.signal })
+      if (heard.tag === 'closed') await sleep(clock, waitMs, { signal: draining })
+    } catch (error) {
+      if (draining.aborted) throw error
+    } finally {
+      timer.cancel()
+      this.#wait = undefined
+    }
+  }
+
+  #tell(): void {
+    const { metrics } = this.#platform
+    metrics.set('registry_verify_progress', this.report().progress)
+    metrics.set('registry_verify_bad_index', this.#place.bad?.index ?? -1)
+  }
+
+  /** A place that cannot be written costs some entries read twice after a restart, nothing else. */
+  async #save(): Promise<void> {
+    this.#tell()
+    try {
+      await writeVerifyPlace(this.#platform.disk, this.#path, this.#place)
+    } catch (error) {
+      this.#platform.log.warn({ error }, 'the place of the deep verifier was not written down')
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { type Health, sleep, type TaskBody } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+import type { RegistryParts } from '../parts.ts'
+
+/** How soon a drive that fails or works again shows in `/readyz`. */
+const WATCH_MS = 500
+
+/** Why writes are refused now; nothing if they are taken. Reads go on either way. */
+export function writeProblem({ log }: Pick<RegistryParts, 'log'>): string | undefined {
+  const { unready, isStalled } = log.facts()
+  if (unready !== undefined) return unready.message
+  return isStalled ? 'The drive does not answer in time.' : undefined
+}
+
+/** What `/readyz` says beside the conditions: writes may be down while reads are served. */
+export function readyFields(parts: RegistryParts): Readonly<Record<string, unknown>> {
+  const why = writeProblem(parts)
+  const { version, hash } = parts.published.value.head
+  const write = why === undefined ? { write_ready: true } : { write_ready: false, degraded: true, write_problem: why }
+  return { ...write, version, head_b3: hash }
+}
+
+/** Keeps the conditions and the gauges up to date. */
+export function healthGate(platform: Platform, parts: RegistryParts, health: Health): TaskBody {
+  return async ({ draining }) => {
+    for (;;) {
+      health.meet('storage_ready')
+      setGauges(platform, parts)
+      await sleep(platform.clock, WATCH_MS, { signal: draining })
+    }
+  }
+}
+
+function setGauges({ metrics, clock }: Platform, { published, ledger, log }: RegistryParts): void {
+  const { head, size, timedAt, minimumIndex, state } = published.value
+  const { segments, bytes } = log.facts()
+  metrics.set('registry_head_version', head.version)
+  metrics.set('registry_log_entries', size)
+  metrics.set('registry_log_segments', segments)
+  metrics.set('registry_storage_bytes', bytes)
+  metrics.set('registry_minimum_index', minimumIndex)
+  metrics.set('registry_checkpoint_age_seconds', Math.max(0, clock.wall() - timedAt) / 1000)
+  metrics.set('registry_pending_proposals', ledger.openCount())
+  const signers = new Map<string, number>()
+  for (const { id } of state.signerSet.signers) {
+    const org = id.split('#')[0] ?? id
+    signers.set(org, (signers.get(org) ?? 0) + 1)
+  }
+  for (const [org, count] of signers) metrics.set('registry_signers', count, { org })
+}

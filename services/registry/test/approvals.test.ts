@@ -1,0 +1,199 @@
+/** Who may decide: every approval that does not count is refused with its own code, and nothing but the log moves quorum. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { itemHash, type SignerSetItem, signerSetHash } from '@cairn/names'
+import { declaredKeys } from '@cairn/platform'
+import { registrySection } from '../src/config.ts'
+import { isProblem, TestService } from './harness.ts'
+import {
+  ALICE,
+  BOB,
+  CAROL,
+  MALLORY,
+  named,
+  publicHalf,
+  rootsOf,
+  Story,
+  sign,
+  signer,
+  type TestSigner,
+} from './signers.ts'
+
+const TWO_OF_THREE = rootsOf(2, [ALICE, BOB, CAROL])
+const HOUR_MS = 3_600_000
+
+function signerSet(service: TestService, m: number, signers: readonly TestSigner[]): SignerSetItem {
+  const prev = signerSetHash(service.parts.published.value.state.signerSet)
+  return { kind: 'signer_set', id: 'root', prev, m, signers: signers.map(publicHalf) }
+}
+
+async function rejected(service: TestService, action: string): Promise<number> {
+  return await Promise.resolve(service.metric('rejected_total', { reason: action }))
+}
+
+describe('an approval that does not count', () => {
+  test("an outsider's is NotASigner, whoever he says he is InvalidSig", async () => {
+    const service = await TestService.start(TWO_OF_THREE)
+    const story = new Story(service)
+    const opened = await story.propose([named('a@1', 'x')])
+    isProblem(await story.approve(opened, MALLORY), 422, 'NotASigner')
+    isProblem(await story.approve(opened, { ...MALLORY, id: ALICE.id }), 422, 'InvalidSig')
+    assert.equal(await rejected(service, 'NotASigner'), 1)
+    assert.equal(await rejected(service, 'InvalidSig'), 1)
+    const seen = (await service.ask('GET', `/registry/proposals/${opened.proposal_id}`)).fields()
+    assert.deepEqual(seen['approvals'], [])
+    await service.stop()
+  })
+
+  test('a second one of the same signer is DuplicateApproval, also in the same batch', async () => {
+    const service = await TestService.start(TWO_OF_THREE)
+    const story = new Story(service)
+    const opened = await story.propose([named('a@1', 'x')])
+    assert.equal((await story.approve(opened, ALICE)).status, 200)
+    isProblem(await story.approve(opened, ALICE), 409, 'DuplicateApproval')
+    const together = new Story(service, 'send')
+    const both = [together.approve(opened, BOB), together.approve(opened, BOB)]
+    const codes = (await service.world.run(Promise.all(both))).map(({ status, code }) => `${status} ${code}`)
+    assert.deepEqual(codes.sort(), ['200 undefined', '409 DuplicateApproval'])
+    await service.stop()
+  })
+
+  test('one made for another proposal, or for another log, is InvalidSig', async () => {
+    const service = await TestService.start(TWO_OF_THREE)
+    const other = await TestService.start(TWO_OF_THREE)
+    const [story, elsewhere] = [new Story(service), new Story(other)]
+    const items = [named('a@1', 'x')]
+    const [first, second, foreign] = [
+      await story.propose(items),
+      await story.propose(items),
+      await elsewhere.propose(items),
+    ]
+    const replay = async (input: string) => {
+      const body = { signer_id: ALICE.id, sig: sign(input, ALICE) }
+      return await service.ask('POST', `/registry/approvals/${second.proposal_id}`, { body })
+    }
+    isProblem(await replay(first.signing_input), 422, 'InvalidSig')
+    isProblem(await replay(foreign.signing_input), 422, 'InvalidSig')
+    assert.equal((await replay(second.signing_input)).status, 200)
+    await service.stop()
+    await other.stop()
+  })
+
+  test('one that comes after 24 hours is Expired, and so is the commit; later nobody remembers', async () => {
+    const service = await TestService.start(TWO_OF_THREE)
+    const opened = await new Story(service).propose([named('a@1', 'x')])
+    for (const by of [ALICE, BOB]) await new Story(service).approve(opened, by)
+    const atLast = await service.restart({ ...TWO_OF_THREE, wallSkewMs: 24 * HOUR_MS - 60_000 })
+    assert.equal((await new Story(atLast).approve(opened, CAROL)).status, 200, 'just in time')
+    const after = await atLast.restart({ ...TWO_OF_THREE, wallSkewMs: 24 * HOUR_MS })
+    isProblem(await new Story(after).approve(opened, CAROL), 409, 'Expired')
+    isProblem(await new Story(after).commit(opened), 409, 'Expired')
+    const seen = await after.ask('GET', `/registry/proposals/${opened.proposal_id}`)
+    assert.equal(seen.fields()['status'], 'expired')
+    const later = await after.restart({ ...TWO_OF_THREE, wallSkewMs: 26 * HOUR_MS })
+    isProblem(await new Story(later).commit(opened), 404, 'NotFound')
+    await later.stop()
+  })
+
+  test('one for a version that is there already is AlreadyCommitted; for a proposal nobody made, NotFound', async () => {
+    const service = await TestService.start(TWO_OF_THREE)
+    const story = new Story(service)
+    const opened = await story.propose([named('a@1', 'x')])
+    for (const by of [ALICE, BOB]) await story.approve(opened, by)
+    await story.commit(opened)
+    isProblem(await story.approve(opened, CAROL), 409, 'AlreadyCommitted')
+    isProblem(await story.approve({ ...opened, proposal_id: `p_${'0'.repeat(32)}` }, ALICE), 404, 'NotFound')
+    isProblem(await story.approve({ ...opened, proposal_id: 'p_1' }, ALICE), 400, 'Malformed')
+    await service.stop()
+  })
+})
+
+describe('a change of signers', () => {
+  const DAVE = signer('org:example#dave', 4)
+
+  test('needs the old quorum and the new key, voids open approvals, and revokes the key that is gone', async () => {
+    const service = await TestService.start(TWO_OF_THREE)
+    const story = new Story(service)
+    const pending = await story.propose([named('a@1', 'x')])
+    for (const by of [ALICE, CAROL]) assert.equal((await story.approve(pending, by)).status, 200)
+    const rotation = await story.propose([signerSet(service, 2, [BOB, CAROL, DAVE])])
+    await story.approve(rotation, ALICE)
+    await story.approve(rotation, BOB)
+    const early = await story.commit(rotation)
+    isProblem(early, 422, 'QuorumFailed')
+    const { incoming } = early.fields()['quorum'] as { incoming: { missing: string[] } }
+    assert.deepEqual(incoming.missing, [DAVE.id])
+    assert.equal((await story.approve(rotation, DAVE)).status, 200)
+    assert.equal((await story.commit(rotation)).status, 201)
+
+    isProblem(await story.commit(pending), 409, 'StaleSignerSet')
+    isProblem(await story.approve(pending, BOB), 409, 'StaleSignerSet')
+    const next = await story.propose([named('a@1', 'x')])
+    isProblem(await story.approve(next, ALICE), 422, 'RevokedKey')
+    for (const by of [BOB, DAVE]) assert.equal((await story.approve(next, by)).status, 200)
+    assert.equal((await story.commit(next)).status, 201)
+    const again = await service.restart(TWO_OF_THREE)
+    const later = new Story(again)
+    const last = await later.propose([named('b@1', 'x')])
+    isProblem(await later.approve(last, ALICE), 422, 'RevokedKey')
+    assert.equal((await again.ask('GET', '/registry/proof/name/a@1')).status, 200)
+    await again.stop()
+  })
+
+  test('is the only item of its proposal, and must follow the set in force', async () => {
+    const service = await TestService.start(TWO_OF_THREE)
+    const story = new Story(service)
+    const set = signerSet(service, 1, [ALICE])
+    const body = { payload: { items: [set, named('a@1', 'x')] } }
+    isProblem(await service.ask('POST', '/registry/proposals', { body }), 400, 'Malformed')
+    const stale = await story.propose([{ ...set, prev: null }])
+    for (const by of [ALICE, BOB]) await story.approve(stale, by)
+    isProblem(await story.commit(stale), 409, 'ChainMismatch')
+    assert.equal(service.metric('commit_cas_fail_total'), 1)
+    await service.stop()
+  })
+})
+
+test('supersede commits only while HEAD is the version it names', async () => {
+  const service = await TestService.start(TWO_OF_THREE)
+  const story = new Story(service)
+  const item = named('a@1', 'wrong')
+  const { hash } = await story.publish([item], [ALICE, BOB])
+  const fix = named('a@1', 'right', itemHash(item))
+  const supersede = { of: hash, reason: 'DataError' }
+  const opened = await story.propose([fix], { supersede })
+  for (const by of [ALICE, BOB]) await story.approve(opened, by)
+  await story.publish([named('b@1', 'other')], [ALICE, BOB])
+  isProblem(await story.commit(opened), 409, 'ChainMismatch')
+  const { hash: newest } = await story.publish([named('c@1', 'third')], [ALICE, BOB])
+  const { version } = await story.publish([fix], [ALICE, BOB], { supersede: { of: newest, reason: 'DataError' } })
+  assert.equal(version, 4)
+  assert.equal(service.metric('registry_updates_total', { result: 'superseded' }), 1)
+  assert.equal(service.metric('registry_updates_total', { result: 'rejected' }), 1)
+  await service.stop()
+})
+
+test('no configuration key and no route but the three of a commit can change signers or quorum', async () => {
+  const keys = declaredKeys({ registry: registrySection }).map(({ key }) => key)
+  const suspicious = keys.filter((key) =>
+    /signer|quorum|threshold|approv|\bm\b|bypass|force|emergency|maintenance/i.test(key),
+  )
+  assert.deepEqual(suspicious, [])
+  const service = await TestService.start(TWO_OF_THREE)
+  const { registryRoutes } = await import('../src/routes.ts')
+  const writes = registryRoutes(service.parts).filter(({ method }) => method !== 'GET')
+  assert.deepEqual(writes.map(({ method, path, scope }) => `${method} ${path} ${scope}`).sort(), [
+    'POST /admin/verify registry:admin',
+    'POST /log/audit-heads registry:anchor',
+    'POST /registry/approvals/:id registry:approve',
+    'POST /registry/commit/:id registry:commit',
+    'POST /registry/proposals registry:propose',
+  ])
+  const before = service.parts.published.value.state.signerSet
+  await service.ask('POST', '/admin/verify')
+  await service.ask('POST', '/log/audit-heads', { body: { head: signerSetHash(before), count: 1 } })
+  const opened = await new Story(service).propose([signerSet(service, 1, [MALLORY])])
+  isProblem(await new Story(service).commit(opened), 422, 'QuorumFailed')
+  assert.deepEqual(service.parts.published.value.state.signerSet, before)
+  await service.stop()
+})

@@ -1,0 +1,134 @@
+/** Pruning: what may go goes, what is alive stays, and everything that ever was is still proved. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { itemHash, parseProof, verifyProof } from '@cairn/names'
+import { systemCrypto } from '@cairn/platform'
+import { inclusionProof, verifyInclusion } from '@cairn/tlog'
+import { VirtualWorld } from '../../../verify/virtual/world.ts'
+import type { CrashPoint } from '../src/domain/crash-points.ts'
+import { isProblem, type ServiceOptions, TestService } from './harness.ts'
+import { ALICE, BOB, named, rootsOf, Story } from './signers.ts'
+
+const ROOTS = rootsOf(1, [ALICE, BOB])
+
+function keeping(retention: NonNullable<ServiceOptions['config']>['retention']): ServiceOptions {
+  return { ...ROOTS, segmentBytes: 16 * 1024, config: { ...ROOTS.config, checkpoint_interval: '1m', retention } }
+}
+
+const BY_COUNT = keeping({ policy: 'by-count', max_count: 100 })
+
+/** A name that moves `count` times, and one that is set once and stays. */
+async function history(service: TestService, count: number): Promise<void> {
+  const story = new Story(service)
+  await story.publish([named('stays@1', 'x')], [ALICE])
+  let last = named('moves@1', '0')
+  await story.publish([last], [ALICE])
+  for (let at = 1; at < count; at += 1) {
+    last = named('moves@1', String(at), itemHash(last))
+    await story.publish([last], [at % 2 === 0 ? ALICE : BOB])
+  }
+}
+
+async function everythingHolds(service: TestService): Promise<void> {
+  const { signer, log, published } = service.parts
+  const trust = { ...signer.identity, logKeys: [signer.logKey, signer.cosignerKey] }
+  const { size } = published.value
+  const reader = log.hashes(size)
+  const root = await log.rootAt(size)
+  for (let index = 0; index < size; index += index < 20 ? 1 : 9) {
+    const leaf = log.leafHashes(index, index + 1)
+    verifyInclusion({ index, size, leaf, root, proof: await inclusionProof(index, size, reader) })
+  }
+  for (const path of [
+    '/registry/proof/0',
+    '/registry/proof/1',
+    '/registry/proof/name/stays@1',
+    '/registry/proof/name/moves@1',
+  ]) {
+    const answer = await service.ask('GET', path, { token: null })
+    assert.equal(answer.status, 200, path)
+    const verdict = verifyProof(parseProof(answer.body), trust, systemCrypto, { now: service.platform.clock.wall() })
+    assert.equal(verdict.kind, 'verified', `${path} ${JSON.stringify(verdict)}`)
+  }
+}
+
+async function isPruned(service: TestService): Promise<void> {
+  const minimum = service.parts.log.minimumIndex
+  assert.ok(minimum > 0)
+  const gone = await service.ask('GET', '/registry/3', { token: null })
+  isProblem(gone, 410, 'Pruned')
+  assert.match(String(gone.fields()['detail']), new RegExp(`from index ${minimum} on`))
+  isProblem(await service.ask('GET', '/log/tile/entries/000.p/3', { token: null }), 410, 'Pruned')
+  assert.equal((await service.ask('GET', '/log/tile/0/000.p/3', { token: null })).status, 200, 'hashes stay')
+  assert.equal((await service.ask('GET', '/registry/head')).fields()['minimum_index'], minimum)
+  assert.deepEqual((await service.ask('GET', '/registry/names/stays@1')).fields()['version'], 1)
+}
+
+describe('retention', () => {
+  test('is off unless asked for', async () => {
+    const service = await TestService.start({ ...BY_COUNT, config: { ...ROOTS.config, checkpoint_interval: '1m' } })
+    await history(service, 40)
+    await service.sleep(200_000)
+    assert.deepEqual([service.parts.log.minimumIndex, service.metric('registry_pruned_entries_total')], [0, 0])
+    await service.stop()
+  })
+
+  test('by count: old entries go, live artifacts and signer sets stay, every inclusion proof verifies, also after a restart', async () => {
+    const service = await TestService.start(BY_COUNT)
+    await history(service, 45)
+    const before = service.parts.log.facts().segments
+    await service.sleep(130_000)
+    await isPruned(service)
+    assert.ok(service.parts.log.facts().segments < before)
+    await everythingHolds(service)
+    const repeated = service.parts.ledger.facts(3)
+    const again = await service.restart(BY_COUNT)
+    await isPruned(again)
+    await everythingHolds(again)
+    assert.deepEqual(again.parts.ledger.facts(3), repeated)
+    const last = again.parts.published.value.state.get('name', 'moves@1')
+    await new Story(again).publish([named('moves@1', 'on', itemHash(last!))], [ALICE])
+    await again.sleep(130_000)
+    await everythingHolds(again)
+    const third = await again.restart(BY_COUNT)
+    await everythingHolds(third)
+    assert.equal((await third.ask('GET', '/registry/head')).fields()['version'], 47)
+    await third.stop()
+  })
+
+  test('nothing after a proposal that is open goes', async () => {
+    const service = await TestService.start(BY_COUNT)
+    const opened = await new Story(service).propose([named('open@1', 'x')])
+    await history(service, 45)
+    await service.sleep(130_000)
+    assert.deepEqual([service.parts.log.minimumIndex], [0])
+    await new Story(service).approve(opened, ALICE)
+    await new Story(service).commit(opened)
+    await service.sleep(130_000)
+    assert.ok(service.parts.log.minimumIndex > 0)
+    await service.stop()
+  })
+
+  test('cut off in the middle, it is completed by the next start', async () => {
+    for (const how of ['crash', 'kill'] as const) {
+      const world = new VirtualWorld(5)
+      const machine = world.machine('node')
+      let armed = true
+      const reach = (point: CrashPoint): Promise<void> | undefined => {
+        if (!armed || point !== 'mid-prune') return undefined
+        machine[how]()
+        return new Promise(() => {})
+      }
+      const service = await TestService.start({ ...BY_COUNT, reach }, world, machine)
+      await history(service, 45)
+      await world.run(world.sleep(130_000))
+      assert.equal(machine.isUp, false, 'the point was reached')
+      armed = false
+      const again = await TestService.start({ ...BY_COUNT, reach }, world, machine)
+      await again.sleep(1000)
+      await isPruned(again)
+      await everythingHolds(again)
+      await again.stop()
+    }
+  })
+})

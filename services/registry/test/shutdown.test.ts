@@ -1,0 +1,80 @@
+/** Stopping: what was accepted is finished or answered, nothing is stranded, nothing is left behind. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { REGISTRY_TOPOLOGY } from '../src/topology.ts'
+import { gated, gates } from './gated-disk.ts'
+import { isProblem, TestService } from './harness.ts'
+import { ALICE, named, rootsOf, Story } from './signers.ts'
+
+const OPTIONS = rootsOf(1, [ALICE])
+
+test('commands under way and in the queue are finished; new requests are refused; then everything is closed', async () => {
+  const shut = gates()
+  const service = await TestService.start({ ...OPTIONS, wrap: (platform) => gated(platform, shut) })
+  shut.writes.shut()
+  const story = new Story(service, 'send')
+  const proposals = Array.from({ length: 20 }, async (_, at) => await story.propose([named(`n-${at}@1`, 'x')]))
+  await service.world.clock.settle()
+  const stopping = service.running.stop()
+  await service.world.clock.settle()
+  const late = await service.send('POST', '/registry/proposals', { body: {} })
+  isProblem(late, 503, 'draining')
+  assert.equal(late.headers['connection'], 'close')
+  isProblem(await service.send('GET', '/readyz'), 503, 'draining')
+  assert.equal((await service.send('GET', '/healthz')).status, 200)
+  shut.writes.open()
+  assert.equal((await service.world.run(Promise.all(proposals))).length, 20)
+  assert.deepEqual(await service.world.run(stopping), { aborted: [], abandoned: [] })
+  await service.world.run(service.platform.workers.close())
+  assert.deepEqual(service.world.leaks(), [])
+})
+
+test('at the drain deadline what still waits is answered 503; the batch under way is completed by the next start', async () => {
+  const shut = gates()
+  const wrap = (platform: TestService['platform']): TestService['platform'] => gated(platform, shut)
+  const config = { ...OPTIONS.config, drive_timeout: '10s', ingress: { request_timeout: '60s' } } as const
+  const service = await TestService.start({ ...OPTIONS, config, wrap })
+  const story = new Story(service)
+  const opened = await story.propose([named('a@1', 'x')])
+  await story.approve(opened, ALICE)
+  shut.writes.shut()
+  const commit = service.send('POST', `/registry/commit/${opened.proposal_id}`)
+  await service.world.clock.settle()
+  const stopping = service.running.stop()
+  isProblem(await service.world.run(commit), 503, 'Canceled')
+  assert.equal(service.metric('tasks_aborted_total', { kind: 'request' }), 1)
+  shut.writes.open()
+  await service.world.run(stopping)
+  await service.world.run(service.platform.workers.close())
+  service.machine.kill()
+  const again = await TestService.start(OPTIONS, service.world, service.machine)
+  assert.equal((await new Story(again).commit(opened)).fields()['version'], 1)
+  await again.stop()
+})
+
+test('an open stream ends when the drain begins', async () => {
+  const service = await TestService.start(OPTIONS)
+  const { body } = await service.world.run(service.begin('GET', '/registry/stream', { token: null }))
+  const iterator = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]()
+  const next = iterator.next()
+  const stopping = service.running.stop()
+  assert.equal((await service.world.run(next)).done, true)
+  await service.world.run(stopping)
+  await service.world.run(service.platform.workers.close())
+  assert.deepEqual(service.world.leaks(), [])
+})
+
+test('every task and channel that is declared is there, and no other', async () => {
+  const service = await TestService.start(OPTIONS)
+  const live = (await service.ask('GET', '/debug/topology')).json() as { name: string; kind: string }[]
+  const names = (kind: string): string[] =>
+    [...new Set(live.filter((entry) => entry.kind === kind).map(({ name }) => name))].sort()
+  const tasks = Object.keys(REGISTRY_TOPOLOGY.tasks).filter((task) => task !== 'supervisor')
+  assert.deepEqual(names('task'), tasks.sort())
+  assert.deepEqual(
+    names('queue').filter((name) => name !== 'workers'),
+    Object.keys(REGISTRY_TOPOLOGY.queues).sort(),
+  )
+  assert.deepEqual(names('broadcast'), Object.keys(REGISTRY_TOPOLOGY.broadcasts).sort())
+  await service.stop()
+})
