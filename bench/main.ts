@@ -8,15 +8,32 @@ import { BENCHMARKS_HEAD, resultLine, resultSection } from './report.ts'
 const ROUNDS = 9
 const RECORD = new URL('../docs/benchmarks.md', import.meta.url)
 
+interface BenchFile {
+  readonly CASES: readonly BenchCase[]
+  /** Cases that cannot run on this machine, and why. */
+  readonly SKIPPED?: ReadonlyMap<string, string>
+  /** Ends what the cases started. */
+  readonly close?: () => Promise<void>
+}
+
 /** Every case, by the name it is called with: its file's name, a slash, its own. */
-async function loadCases(): Promise<Map<string, BenchCase>> {
+interface Loaded {
+  readonly cases: Map<string, BenchCase>
+  readonly skipped: Map<string, string>
+  readonly closings: (() => Promise<void>)[]
+}
+
+async function loadCases(): Promise<Loaded> {
   const folder = fileURLToPath(new URL('.', import.meta.url))
-  const cases = new Map<string, BenchCase>()
+  const loaded: Loaded = { cases: new Map(), skipped: new Map(), closings: [] }
   for (const file of globSync('*.bench.ts', { cwd: folder }).sort()) {
-    const { CASES } = (await import(new URL(file, import.meta.url).href)) as { CASES: readonly BenchCase[] }
-    for (const bench of CASES) cases.set(`${file.replace('.bench.ts', '')}/${bench.name}`, bench)
+    const { CASES, SKIPPED, close } = (await import(new URL(file, import.meta.url).href)) as BenchFile
+    const prefix = file.replace('.bench.ts', '')
+    for (const bench of CASES) loaded.cases.set(`${prefix}/${bench.name}`, bench)
+    for (const [name, reason] of SKIPPED ?? []) loaded.skipped.set(`${prefix}/${name}`, reason)
+    if (close !== undefined) loaded.closings.push(close)
   }
-  return cases
+  return loaded
 }
 
 async function runCases(title: string, cases: readonly BenchCase[]): Promise<void> {
@@ -28,21 +45,35 @@ async function runCases(title: string, cases: readonly BenchCase[]): Promise<voi
     process.stdout.write(`${resultLine(result)}\n\n`)
     results.push(result)
   }
+  if (results.length === 0) return
   if (!existsSync(RECORD)) appendFileSync(RECORD, BENCHMARKS_HEAD)
   const date = new Date().toISOString().slice(0, 10)
   appendFileSync(RECORD, resultSection(`${date}: ${title}`, machine, results))
 }
 
+function tellSkipped(skipped: readonly (readonly [string, string])[]): void {
+  for (const [name, reason] of skipped) process.stdout.write(`skipped ${name}: ${reason}\n`)
+  if (skipped.length > 0) process.stdout.write(`${skipped.length} skipped\n`)
+}
+
 const wanted = process.argv[2]
-const cases = await loadCases()
-const chosen = [...cases].filter(([name]) => name === wanted || name.startsWith(`${wanted}/`))
-if (wanted !== undefined && chosen.length > 0) {
-  await runCases(
-    wanted,
-    chosen.map(([, bench]) => bench),
-  )
+const { cases, skipped, closings } = await loadCases()
+const isWanted = ([name]: readonly [string, unknown]): boolean => name === wanted || name.startsWith(`${wanted}/`)
+const chosen = [...cases].filter(isWanted)
+const passedOver = [...skipped].filter(isWanted)
+if (wanted !== undefined && chosen.length + passedOver.length > 0) {
+  try {
+    await runCases(
+      wanted,
+      chosen.map(([, bench]) => bench),
+    )
+    tellSkipped(passedOver)
+  } finally {
+    for (const close of closings) await close()
+  }
 } else {
   if (wanted !== undefined) process.stdout.write(`There is no bench ${wanted}. `)
   process.stdout.write(`Benches:\n${[...cases.keys()].map((name) => `  ${name}\n`).join('')}`)
+  tellSkipped([...skipped])
   process.exitCode = wanted === undefined ? 0 : 1
 }

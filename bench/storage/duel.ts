@@ -71,6 +71,9 @@ class Contender implements AsyncDisposable {
     const output = this.#program.output()
     this.#program.signal('SIGINT')
     this.#program.signal('SIGCONT')
+    // The first signal ends the load. If another thread than the one that sleeps took it, that one needs its own.
+    await sleep(20)
+    this.#program.signal('SIGINT')
     const line = (await output).split('\n').find((each) => each.startsWith('{'))
     if (line === undefined) throw new Error('wrk did not say its totals.')
     const totals = JSON.parse(line) as Totals

@@ -17,7 +17,10 @@ export interface StorageNode extends Server {
 }
 
 /** A node as `npm start` runs it, with the keys of `[storage]` given here; its log goes nowhere. */
-export async function startNode(directory: string, keys: Readonly<Record<string, string | number>> = {}): Promise<StorageNode> {
+export async function startNode(
+  directory: string,
+  keys: Readonly<Record<string, string | number>> = {},
+): Promise<StorageNode> {
   await mkdir(directory, { recursive: true })
   const config = join(directory, 'bench.toml')
   const lines = Object.entries(keys).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
@@ -92,9 +95,11 @@ async function reachable(port: number): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1')
-      socket.once('connect', () => resolve(true))
+      socket.once('connect', () => {
+        socket.destroy()
+        resolve(true)
+      })
       socket.once('error', () => resolve(false))
-      socket.once('connect', () => socket.destroy())
     })
     if (isOpen) return
     await sleep(20)

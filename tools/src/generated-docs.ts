@@ -10,9 +10,11 @@ import {
 } from '@cairn/kernel'
 import { configSchemas, NODE_TOPOLOGY, SERVICES } from '@cairn/node'
 import { INGRESS_METRICS, renderConfigReference } from '@cairn/platform'
+import { REGISTRY_METRICS, REGISTRY_TOPOLOGY } from '@cairn/registry'
 import { STORAGE_METRICS, STORAGE_TOPOLOGY } from '@cairn/storage'
 import { renderDependencies } from './dependencies.ts'
 import type { GeneratedDoc } from './golden.ts'
+import { registryApiPage, registryOpenApi } from './registry-api.ts'
 import { storageApiPage, storageOpenApi } from './storage-api.ts'
 
 function page(title: string, intro: string, body: string): string {
@@ -70,4 +72,8 @@ export const GENERATED_DOCS: readonly GeneratedDoc[] = [
   { output: 'docs/generated/metrics-storage.md', render: () => serviceMetricsPage('storage', STORAGE_METRICS) },
   { output: 'docs/API/storage.md', render: storageApiPage },
   { output: 'docs/generated/openapi-storage.json', render: storageOpenApi },
+  { output: 'docs/generated/topology-registry.md', render: () => topologyPage(REGISTRY_TOPOLOGY) },
+  { output: 'docs/generated/metrics-registry.md', render: () => serviceMetricsPage('registry', REGISTRY_METRICS) },
+  { output: 'docs/API/registry.md', render: registryApiPage },
+  { output: 'docs/generated/openapi-registry.json', render: registryOpenApi },
 ]

@@ -14,6 +14,8 @@ export interface Verdict {
   readonly skipped: number
   readonly ok: boolean
   readonly text: string
+  /** What the long campaigns said of themselves: how many runs, cuts, kills. */
+  readonly figures: readonly string[]
 }
 
 interface Skip {
@@ -29,6 +31,7 @@ export class TestTally {
   readonly #shorten: (path: string) => string
   readonly #failures: string[] = []
   readonly #skips: Skip[] = []
+  readonly #figures: string[] = []
   #passed = 0
 
   /** `shorten` turns a test file's absolute path into the one to print. */
@@ -43,8 +46,11 @@ export class TestTally {
       case 'test:stdout':
       case 'test:stderr':
         return event.data.message
-      case 'test:diagnostic':
-        return event.data.file === undefined ? '' : `  # ${event.data.message}\n`
+      case 'test:diagnostic': {
+        const { file, message } = event.data
+        if (file?.endsWith('.long.ts') === true) this.#figures.push(message)
+        return file === undefined ? '' : `  # ${message}\n`
+      }
       case 'test:pass':
       case 'test:fail':
         if (event.data.details.type === 'suite' && event.type === 'test:pass') return ''
@@ -95,7 +101,8 @@ export class TestTally {
     if (skipped > 0) lines.push('', 'Skipped:', ...this.#skips.map(({ place, reason }) => `  ${place} (${reason})`))
     if (passed + failed === 0) lines.push('', 'No test ran, which proves nothing.')
     lines.push('', `${passed} passed, ${failed} failed, ${skipped} skipped`)
-    return { passed, failed, skipped, ok: passed > 0 && failed === 0, text: `${lines.join('\n')}\n` }
+    const text = `${lines.join('\n')}\n`
+    return { passed, failed, skipped, ok: passed > 0 && failed === 0, text, figures: this.#figures }
   }
 }
 

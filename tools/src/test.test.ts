@@ -124,10 +124,13 @@ describe('npm test', () => {
       'a/one.test.ts',
       `${TEST}test('one', () => {\n  if (process.env.CAIRN_LONG !== '1') throw new Error('short')\n})`,
     )
-    write('a/two.long.ts', `${TEST}test('two', () => {})`)
+    write('a/two.long.ts', `${TEST}test('two', (t) => t.diagnostic('42 cuts'))`)
     assert.equal(run().status, 1)
     assert.equal(run(['--long']).status, 0)
     const record = readFileSync(join(root, 'docs/verification.md'), 'utf8')
-    assert.match(record, /\n\| \d{4}-\d\d-\d\d \| 2 \| 0 \| 0 \| 0\.\d \| all \| v\d+\.\d+\.\d+ \| [^|]+ \|\n$/)
+    assert.match(
+      record,
+      /\n\| \d{4}-\d\d-\d\d \| 2 \| 0 \| 0 \| 0\.\d \| all \| v\d+\.\d+\.\d+ \| [^|]+ \| 42 cuts \|\n$/,
+    )
   })
 })

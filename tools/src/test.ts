@@ -22,8 +22,8 @@ const LONG_RECORD_HEAD = `# Long verification runs
 
 One line for each \`npm run verify:long\`, newest last.
 
-| date | passed | failed | skipped | minutes | scope | node | machine |
-|---|--:|--:|--:|--:|---|---|---|
+| date | passed | failed | skipped | minutes | scope | node | machine | figures |
+|---|--:|--:|--:|--:|---|---|---|---|
 `
 
 function selectFiles(root: string, patterns: readonly string[], filters: readonly string[]): string[] {
@@ -50,10 +50,11 @@ function recordLongRun(root: string, filters: readonly string[], verdict: Verdic
   mkdirSync(dirname(path), { recursive: true })
   if (!existsSync(path)) appendFileSync(path, LONG_RECORD_HEAD)
   const { passed, failed, skipped } = verdict
+  const figures = verdict.figures.join('<br>').replaceAll('|', '\\|').replaceAll('\n', ' ')
   const date = new Date().toISOString().slice(0, 10)
   const minutes = (elapsedMs / 60_000).toFixed(1)
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`
-  const cells = [date, passed, failed, skipped, minutes, filters.join(' ') || 'all', process.version, machine]
+  const cells = [date, passed, failed, skipped, minutes, filters.join(' ') || 'all', process.version, machine, figures]
   appendFileSync(path, `| ${cells.join(' | ')} |\n`)
 }
 

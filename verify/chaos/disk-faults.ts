@@ -1,23 +1,34 @@
 /**
  * One fault at one disk call, at every call in turn.
  *
- *     open ─ load ─ …the n-th sync fails… ─ load ─▶ every request was answered ─▶ ready again ─▶ what was promised is there,
- *     now and after opening anew
+ *     life 1   open ─ load ─ close
+ *     life 2   open ─ load ─ killed in the middle of a write            …the n-th sync fails…
+ *     life 3   open, the torn end is cut ─ load ─ │ ─ ready again ─ load ─▶ what was promised is there ─ close
+ *     life 4   open ─▶ and still is                └─ no fault from here on
+ *
+ * Every request is answered, a refused one as a failure of the server. From a failed write on the store says that it
+ * takes none, until a new segment has proved itself; `SegmentWitness` knows better than to believe it.
  */
 import { CairnError, SeededRandom } from '@cairn/kernel'
+import { systemCrypto } from '@cairn/platform'
 import { Storage } from '@cairn/store'
+import { decodeSegmentHeader, SEGMENT_HEADER_BYTES } from '../../packages/store/src/journal/format.ts'
 import type { Fault, FaultyOperation } from '../virtual/faults.ts'
-import type { VirtualMachine } from '../virtual/machine.ts'
+import type { VirtualMachine, VirtualPlatform } from '../virtual/machine.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import { Ledger } from './ledger.ts'
 import { countDamaged } from './promises.ts'
+import { SegmentWitness } from './segment-witness.ts'
 import { find, LOAD_OPTIONS, put, remove, thingOf } from './storage-load.ts'
 
-const REQUESTS = 60
+const REQUESTS = 40
 /** Longer than the longest pause between two attempts to get a new segment. */
 const HEAL_MS_MAX = 6_000
+const JOURNAL = `${LOAD_OPTIONS.path}/journal`
 
 export interface FaultReport {
+  /** Whether the call was made at all. */
+  readonly struck: boolean
   /** Requests that were refused. */
   readonly refused: number
   /** Names that cannot be read any more, and say so. */
@@ -60,39 +71,84 @@ export async function runWithFault(
 
 async function scenario(world: VirtualWorld, machine: VirtualMachine, seed: number): Promise<FaultReport> {
   const book = new Book()
-  const platform = machine.start()
-  const storage = await openPatiently(platform)
-  await book.load(storage, seed)
+  const first = await openPatiently(machine.start())
+  await book.load(first, seed)
+  await book.attempt(async () => await first.storage.close())
+  await first.platform.workers.close()
+  mustHaveLeftNothing(world)
+  machine.kill()
+
+  const second = await openPatiently(machine.start())
+  await book.load(second, seed + 1)
+  machine.kill()
+  leaveTornEnd(machine)
+
+  const third = await openPatiently(machine.start())
+  await book.load(third, seed + 2)
+  const { pending } = machine.faults
   machine.faults.clear()
-  await becomeReady(world, storage)
-  await book.load(storage, seed + 1)
-  const damaged = await book.check(storage)
-  await storage.close()
-  const again = await Storage.open(platform, LOAD_OPTIONS)
+  await becomeReady(world, third)
+  await book.load(third, seed + 3)
+  const damaged = await book.check(third.storage)
+  await third.storage.close()
+
+  const again = await Storage.open(third.platform, LOAD_OPTIONS)
   await again.caughtUp()
   await book.check(again)
   await again.close()
-  await platform.workers.close()
-  const left = world.leaks()
-  if (left.length > 0) throw new Error(`Left ${left.join(', ')}.`)
-  return { refused: book.refused, damaged }
+  await third.platform.workers.close()
+  mustHaveLeftNothing(world)
+  return { struck: pending === 0, refused: book.refused, damaged }
+}
+
+/** An open storage, and who watches its files. */
+interface Life {
+  readonly platform: VirtualPlatform
+  readonly storage: Storage
+  readonly witness: SegmentWitness
 }
 
 /** The first opening may fail; the second, with the fault behind it, may not. */
-async function openPatiently(platform: ReturnType<VirtualMachine['start']>): Promise<Storage> {
+async function openPatiently(platform: VirtualPlatform): Promise<Life> {
+  const open = async (): Promise<Life> => {
+    const witness = new SegmentWitness()
+    const storage = await Storage.open({ ...platform, disk: witness.watch(platform.disk) }, LOAD_OPTIONS)
+    return { platform, storage, witness }
+  }
   try {
-    return await Storage.open(platform, LOAD_OPTIONS)
+    return await open()
   } catch (error) {
     mustBeOurs(error)
-    return await Storage.open(platform, LOAD_OPTIONS)
+    return await open()
   }
 }
 
-async function becomeReady(world: VirtualWorld, storage: Storage): Promise<void> {
+/** What a write leaves that was under way when the process was killed. */
+function leaveTornEnd({ drive }: VirtualMachine): void {
+  const files = drive
+    .list(JOURNAL)
+    .filter(({ name }) => name.endsWith('.seg'))
+    .map(({ name }) => drive.open(`${JOURNAL}/${name}`, 'append'))
+  const active = files.findLast(({ bytes }) => {
+    const header = new Uint8Array(SEGMENT_HEADER_BYTES)
+    bytes.read(0, header)
+    return decodeSegmentHeader((data, before) => systemCrypto.crc32(data, before), header)?.role === 'log'
+  })
+  if (active === undefined) throw new Error('There is no segment.')
+  drive.write(active, active.bytes.length, new SeededRandom(1).bytes(100))
+}
+
+async function becomeReady(world: VirtualWorld, { storage, witness }: Life): Promise<void> {
   for (let waitedMs = 0; storage.facts().unready !== undefined; waitedMs += 100) {
     if (waitedMs > HEAL_MS_MAX) throw new Error('The store does not become ready again.')
     await world.sleep(100)
   }
+  if (witness.isBroken) throw new Error('The store says it is ready, and no new segment has proved itself.')
+}
+
+function mustHaveLeftNothing(world: VirtualWorld): void {
+  const left = world.leaks()
+  if (left.length > 0) throw new Error(`Left ${left.join(', ')}.`)
 }
 
 /** Requests made one after the other, and what they promise. */
@@ -101,19 +157,21 @@ class Book {
   readonly #ledger = new Ledger((label) => void this.#marks.push(label))
   refused = 0
 
-  async load(storage: Storage, seed: number): Promise<void> {
+  async load({ storage, witness }: Life, seed: number): Promise<void> {
     const random = new SeededRandom(seed)
     for (let count = 0; count < REQUESTS; count += 1) {
       const draw = random.next()
       const kind = draw < 0.7 ? 'chunk' : draw < 0.95 ? 'object small' : 'object large'
       const thing = thingOf(`${kind} ${Math.floor(random.next() * 8)}`)
       const isPut = random.next() < 0.5
-      await this.#attempt(async () => {
+      await this.attempt(async () => {
         if (isPut) await this.#ledger.request(thing.name, 'present', async () => await put(storage, thing))
         else await this.#ledger.request(thing.name, 'absent', async () => await remove(storage, thing))
       })
-      if (count % 4 === 3) await this.#attempt(async () => await storage.compactor.compactOne())
-      await this.#attempt(async () => await find(storage, thing.name))
+      if (count % 4 === 3) await this.attempt(async () => await storage.compactor.compactOne())
+      await this.attempt(async () => await find(storage, thing.name))
+      if (witness.isBroken && storage.facts().unready === undefined)
+        throw new Error(`The store takes writes after request ${count}, and its last one failed.`)
     }
   }
 
@@ -122,7 +180,8 @@ class Book {
     return await countDamaged(storage, this.#marks)
   }
 
-  async #attempt(make: () => Promise<unknown>): Promise<void> {
+  /** What fails must fail as one of ours. */
+  async attempt(make: () => Promise<unknown>): Promise<void> {
     try {
       await make()
     } catch (error) {

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isKind } from '@cairn/kernel'
 import { Storage } from '@cairn/store'
+import { addressOf } from '@cairn/wire'
+import { noise, TestService } from '../../services/storage/test/harness.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import { find, LOAD_OPTIONS, put, remove, thingOf } from './storage-load.ts'
 
@@ -78,4 +80,40 @@ test('when others take the last byte, the store is unready until there is room, 
     })(),
   )
   assert.deepEqual(world.leaks(), [])
+})
+
+test('over HTTP, a full disk is freed by nothing but deletes, and takes as much again', async () => {
+  const service = await TestService.start({
+    config: {
+      segment_bytes: '2MiB',
+      reserve_bytes: '4MiB',
+      cache_bytes: 0,
+      upload_lease: '1s',
+      durability: { sweep_interval: '1s' },
+    },
+  })
+  service.machine.drive.capacityBytes = 24 * 1024 * 1024
+  const fillUp = async (from: number): Promise<Buffer[]> => {
+    const stored: Buffer[] = []
+    for (let number = from; ; number += 1) {
+      const body = noise(300_000, number)
+      const { status, code } = await service.ask('POST', '/o', { body })
+      if (status === 201) stored.push(body)
+      else {
+        assert.equal(`${status} ${code}`, '507 no_space')
+        return stored
+      }
+    }
+  }
+  const first = await fillUp(1)
+  assert.ok(first.length > 50, String(first.length))
+  const [kept, ...removed] = first
+  for (const body of removed) assert.equal((await service.ask('DELETE', `/o/${addressOf(body)}`)).status, 204)
+  await service.sleep(30_000)
+  const second = await fillUp(1001)
+  assert.ok(second.length > 0.9 * first.length, `${first.length} at first, then ${second.length}`)
+  for (const body of [kept, ...second]) {
+    assert.ok(body !== undefined && (await service.ask('GET', `/o/${addressOf(body)}`)).body.equals(body))
+  }
+  await service.stop()
 })

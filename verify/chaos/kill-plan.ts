@@ -1,6 +1,7 @@
 /** When a life of the campaign ends: after some time, or right before names would have become durable. */
 import type { Random } from '@cairn/kernel'
 import type { Disk } from '@cairn/platform'
+import { wrapDisk } from '../virtual/disk/wrapped-disk.ts'
 
 export type KillPlan =
   | { readonly tag: 'after'; readonly ms: number }
@@ -19,18 +20,11 @@ export function drawKillPlan(random: Random): KillPlan {
 /** The disk, with the plan's moment watched for. */
 export function watchNames(disk: Disk, plan: KillPlan, kill: () => void): Disk {
   let count = 0
-  return {
-    open: async (path, options) => await disk.open(path, options),
-    rename: async (from, to) => await disk.rename(from, to),
-    unlink: async (path) => await disk.unlink(path),
-    makeDirectory: async (path, permissions) => await disk.makeDirectory(path, permissions),
-    list: async (path) => await disk.list(path),
-    space: async (path) => await disk.space(path),
-    lock: async (path) => await disk.lock(path),
+  return wrapDisk(disk, {
     syncDirectory: async (path) => {
       count += 1
       if (plan.tag === 'before-names' && count === plan.nth) kill()
       await disk.syncDirectory(path)
     },
-  }
+  })
 }

@@ -8,11 +8,14 @@ import { SeededRandom } from '@cairn/kernel'
 import { Storage } from '@cairn/store'
 import { Ledger } from './ledger.ts'
 import { realMachine } from './real-machine.ts'
-import { LOAD_OPTIONS, runLoad } from './storage-load.ts'
+import { LOAD_OPTIONS, releaseAll, runLoad } from './storage-load.ts'
+
+const CLIENTS = 8
 
 const [directory = '', seed = '1'] = process.argv.slice(2)
 const ledger = new Ledger((label) => void writeSync(1, `${label}\n`))
 const storage = await Storage.open(realMachine(), { ...LOAD_OPTIONS, path: directory })
 writeSync(1, 'open\n')
+await releaseAll(storage, ledger, CLIENTS)
 // Far more than it will live to do.
-await runLoad({ storage, ledger, random: new SeededRandom(Number(seed)), clients: 8, requestsEach: 1_000_000 })
+await runLoad({ storage, ledger, random: new SeededRandom(Number(seed)), clients: CLIENTS, requestsEach: 1_000_000 })

@@ -76,9 +76,12 @@ async function live(seed: number, storageClass: StorageClass): Promise<History> 
         async (storage) => await runLoad({ storage, ledger, random, clients: 4, requestsEach: 40 }),
       )
       // Killed at some moment of the load: the promises of this life never settle, and whoever holds them is gone.
-      load.catch(() => undefined)
+      const failures: unknown[] = []
+      load.catch((error: unknown) => failures.push(error))
       await world.run(world.sleep(plan.tag === 'after' ? plan.ms : LIFE_MS_MAX))
       machine.kill()
+      if (failures.length > 0)
+        throw new Error(`Seed ${seed}, life ${life}: ${String(failures[0])}`, { cause: failures[0] })
     } else {
       await world.run(finish(open, ledger, random, async (ms) => await world.sleep(ms)))
     }

@@ -1,5 +1,5 @@
 /** A mixed load on a storage: puts, removals, objects, holds, compaction, by several clients at once. */
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { isKind, type Random, SeededRandom } from '@cairn/kernel'
 import { type StorageOptions, type Storage as StorageType, type StoreMachine } from '@cairn/store'
 import { type Address, addressOf, type Manifest, ManifestBuilder } from '@cairn/wire'
 import { pagesOf } from '../../packages/store/src/object/object-record.ts'
@@ -23,6 +23,20 @@ export const LOAD_OPTIONS: StorageOptions = {
 }
 
 const CHUNK_SIZE = 16 * 1024
+
+/** Names that each client uses of every kind. */
+const NAMES_EACH = 5
+const OWNER = 'chaos'
+const HOLD = 'hold on '
+
+/** The ledger's name for a hold on the object of this name. */
+function holdOf(name: string): string {
+  return `${HOLD}${name}`
+}
+
+export function isHold(name: string): boolean {
+  return name.startsWith(HOLD)
+}
 
 export interface Thing {
   readonly name: string
@@ -99,9 +113,8 @@ export async function runLoad({ storage, ledger, random, clients, requestsEach }
     for (let count = 0; count < requestsEach; count += 1) {
       const draw = random.next()
       const kind = draw < 0.7 ? 'chunk' : draw < 0.95 ? 'object small' : 'object large'
-      const thing = thingOf(`${kind} ${number}.${Math.floor(random.next() * 5)}`)
-      if (random.next() < 0.6) await ledger.request(thing.name, 'present', async () => await put(storage, thing))
-      else await ledger.request(thing.name, 'absent', async () => await remove(storage, thing))
+      const thing = thingOf(`${kind} ${number}.${Math.floor(random.next() * NAMES_EACH)}`)
+      await operate(storage, ledger, thing, random.next())
       if (number === 0 && count % 3 === 2) await storage.compactor.compactOne()
     }
   }
@@ -109,10 +122,51 @@ export async function runLoad({ storage, ledger, random, clients, requestsEach }
   await Promise.all(Array.from({ length: clients }, async (_, number) => await client(number)))
 }
 
+/** For a ledger that does not know what earlier lives held: from here on nothing is. */
+export async function releaseAll(storage: StorageType, ledger: Ledger, clients: number): Promise<void> {
+  await storage.caughtUp()
+  for (let number = 0; number < clients * NAMES_EACH; number += 1) {
+    const place = `${Math.floor(number / NAMES_EACH)}.${number % NAMES_EACH}`
+    for (const kind of ['small', 'large']) {
+      const thing = thingOf(`object ${kind} ${place}`)
+      if (storage.objects.isHeld(thing.id)) await release(storage, ledger, thing)
+    }
+  }
+}
+
+async function operate(storage: StorageType, ledger: Ledger, thing: Thing, draw: number): Promise<void> {
+  const hold = holdOf(thing.name)
+  if (thing.name.startsWith('object') && draw < 0.1) await release(storage, ledger, thing)
+  else if (thing.name.startsWith('object') && draw < 0.25) {
+    if (ledger.allowed(thing.name).has('absent')) return
+    await ledger.request(hold, 'present', async () => await storage.objects.hold(OWNER, thing.id))
+  } else if (draw < 0.65) await ledger.request(thing.name, 'present', async () => await put(storage, thing))
+  else if (ledger.allowed(hold).has('present')) await mustBeHeld(storage, ledger, thing)
+  else await ledger.request(thing.name, 'absent', async () => await remove(storage, thing))
+}
+
+async function release(storage: StorageType, ledger: Ledger, { name, id }: Thing): Promise<void> {
+  await ledger.request(holdOf(name), 'absent', async () => await storage.objects.release(OWNER, id))
+}
+
+/** What is held for certain is not removed. */
+async function mustBeHeld(storage: StorageType, ledger: Ledger, thing: Thing): Promise<void> {
+  if (ledger.allowed(holdOf(thing.name)).has('absent')) return
+  try {
+    await storage.objects.remove(thing.id)
+  } catch (error) {
+    if (isKind(error, 'Conflict')) return
+    throw error
+  }
+  throw new Error(`${thing.name} was removed, and it is held.`)
+}
+
 /** Removes everything, and compacts until nothing is worth it: whole segments go, and their tombstones with them. */
 export async function drain(storage: StorageType, ledger: Ledger, pause: (ms: number) => Promise<void>): Promise<void> {
-  for (const name of ledger.names()) {
+  const names = ledger.names().filter((name) => !isHold(name))
+  for (const name of names) {
     const thing = thingOf(name)
+    if (ledger.allowed(holdOf(name)).has('present')) await release(storage, ledger, thing)
     await ledger.request(name, 'absent', async () => await remove(storage, thing))
   }
   await pause(2 * LEASE_MS)
@@ -135,6 +189,7 @@ export type Finding = 'present' | 'absent'
 
 /** What a storage has of this name; bytes that are not the right ones are an error. */
 export async function find(storage: StorageType, name: string): Promise<Finding> {
+  if (isHold(name)) return storage.objects.isHeld(thingOf(name.slice(HOLD.length)).id) ? 'present' : 'absent'
   const thing = thingOf(name)
   if (!name.startsWith('chunk')) {
     const facts = await storage.objects.stat(thing.id)

@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { readdir, readFile } from 'node:fs/promises'
+import { describe, test } from 'node:test'
+import type { openDataDirectory } from '@cairn/platform'
 import { diffOf, withMutant } from '../model/mutant.ts'
+import { checkPowerCuts, checkPowerCutsAfterKills } from '../virtual/data-directory-check.ts'
 import { runCampaign } from './power-cut.ts'
 import type { StorageClass } from './storage-load.ts'
-import { SYNC_MUTANTS } from './sync-mutants.ts'
+import { PLATFORM_SYNCS, type Plant, STORE_LIES, STORE_SYNCS } from './sync-mutants.ts'
 
-const SOURCE = new URL('../../packages/store/src/', import.meta.url)
+const STORE = new URL('../../packages/store/src/', import.meta.url)
+const PLATFORM = new URL('../../packages/platform/src/', import.meta.url)
 const SEEDS_MAX = 12
 const CUTS = 150
 
-/** The first complaint of the campaign about the store in this directory. */
-async function complaint(directory: URL): Promise<string | undefined> {
+/** The first complaint of the power-cut campaign about the store in this directory. */
+async function storeComplaint(directory: URL, likely: number): Promise<string | undefined> {
   const { Storage } = (await import(new URL('storage.ts', directory).href)) as { Storage: StorageClass }
-  for (let seed = 1; seed <= SEEDS_MAX; seed += 1) {
+  const others = Array.from({ length: SEEDS_MAX }, (_, at) => at + 1).filter((seed) => seed !== likely)
+  for (const seed of [likely, ...others]) {
     try {
       await runCampaign({ seed, cuts: CUTS, storage: Storage })
     } catch (error) {
@@ -22,10 +27,47 @@ async function complaint(directory: URL): Promise<string | undefined> {
   return undefined
 }
 
-for (const mutant of SYNC_MUTANTS) {
-  test(`the campaign misses a sync: ${mutant.name}`, async (t) => {
-    const found = await withMutant(SOURCE, { ...mutant, expect: '' }, complaint)
-    t.diagnostic(`${await diffOf(SOURCE, { ...mutant, expect: '' })}\n${found ?? 'not found'}`)
-    assert.notEqual(found, undefined)
-  })
+async function platformComplaint(directory: URL): Promise<string | undefined> {
+  const module = (await import(new URL('data/data-directory.ts', directory).href)) as { openDataDirectory: Open }
+  try {
+    await checkPowerCuts(module.openDataDirectory)
+    await checkPowerCutsAfterKills(module.openDataDirectory)
+    return undefined
+  } catch (error) {
+    return String(error)
+  }
 }
+
+type Open = typeof openDataDirectory
+
+function testPlants(
+  source: URL,
+  plants: readonly Plant[],
+  complaint: (directory: URL, likely: number) => Promise<string | undefined>,
+): void {
+  for (const plant of plants) {
+    test(plant.name, async (t) => {
+      const look = async (directory: URL): Promise<string | undefined> => await complaint(directory, plant.seed ?? 1)
+      const found = await withMutant(source, { ...plant, expect: '' }, look)
+      t.diagnostic(`${await diffOf(source, { ...plant, expect: '' })}\n${found ?? 'not found'}`)
+      assert.notEqual(found, undefined)
+    })
+  }
+}
+
+describe('the power-cut campaign misses a sync of the store', () => testPlants(STORE, STORE_SYNCS, storeComplaint))
+describe('the power-cut campaign finds a lie of the store', () => testPlants(STORE, STORE_LIES, storeComplaint))
+describe('the power-cut check misses a sync of the data directory', () =>
+  testPlants(PLATFORM, PLATFORM_SYNCS, platformComplaint))
+
+test('every sync of the store is among those taken out', async () => {
+  const places: string[] = []
+  for (const file of await readdir(STORE, { recursive: true })) {
+    // The drive is only the way to the disk; who asks for a sync is above it.
+    if (!file.endsWith('.ts') || /\.(test|prop)\.ts$|^drive\//.test(file)) continue
+    const lines = (await readFile(new URL(file, STORE), 'utf8')).split('\n')
+    const asks = lines.filter((line) => /await [\w.#]*\b(sync|syncNames|syncDirectory|makeDirectories)\(/.test(line))
+    for (const line of asks.filter((each) => !each.includes('this.#sync()'))) places.push(`${file}: ${line.trim()}`)
+  }
+  assert.deepEqual(places.sort(), STORE_SYNCS.map(({ file, find }) => `${file}: ${find}`).sort())
+})

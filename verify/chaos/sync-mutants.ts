@@ -1,9 +1,14 @@
-/** Every sync in the store, taken out one at a time: each must be missed by the power-cut campaign. */
+/** Every sync there is, taken out one at a time, and some lies: each must be missed, or found out, by a campaign. */
 import type { Mutant } from '../model/mutant.ts'
 
-type SyncMutant = Omit<Mutant, 'expect'>
+/** What is changed; what the campaign then says is its own affair. */
+export interface Plant extends Omit<Mutant, 'expect'> {
+  /** The seed that showed it first, to be tried before the others. */
+  readonly seed?: number
+}
 
-export const SYNC_MUTANTS: readonly SyncMutant[] = [
+/** The syncs of `packages/store/src`. */
+export const STORE_SYNCS: readonly Plant[] = [
   {
     name: 'a group is acknowledged without a sync',
     file: 'journal/appender.ts',
@@ -12,6 +17,7 @@ export const SYNC_MUTANTS: readonly SyncMutant[] = [
   },
   {
     name: 'the header of a new segment is not synced',
+    seed: 2,
     file: 'journal/new-segment.ts',
     find: 'await directory.sync(file)',
     replace: '',
@@ -24,6 +30,7 @@ export const SYNC_MUTANTS: readonly SyncMutant[] = [
   },
   {
     name: 'what a killed process wrote counts without a sync',
+    seed: 3,
     file: 'journal/recovery.ts',
     find: 'await directory.sync(file)',
     replace: '',
@@ -42,12 +49,14 @@ export const SYNC_MUTANTS: readonly SyncMutant[] = [
   },
   {
     name: 'the name of a compacted segment is not synced',
+    seed: 2,
     file: 'compaction/compactor.ts',
     find: 'await directory.syncNames()',
     replace: '',
   },
   {
     name: 'the removal of a segment is not synced',
+    seed: 2,
     file: 'journal/journal.ts',
     find: 'await this.directory.syncNames()',
     replace: '',
@@ -57,5 +66,74 @@ export const SYNC_MUTANTS: readonly SyncMutant[] = [
     file: 'journal/journal.ts',
     find: 'await makeDirectories(machine.disk, options.path)',
     replace: "for (const path of ['data', options.path]) await machine.disk.makeDirectory(path)",
+  },
+]
+
+/** Promises of `packages/store/src` that are given too early, or not written down at all. */
+export const STORE_LIES: readonly Plant[] = [
+  {
+    name: 'a group is acknowledged while its sync is under way',
+    file: 'journal/appender.ts',
+    find: 'await this.#start.directory.sync(active.file)',
+    replace: 'this.#start.directory.sync(active.file).catch(() => undefined)',
+  },
+  {
+    name: 'the index learns of a group before it is synced',
+    seed: 3,
+    file: 'journal/appender.ts',
+    find: 'core.wrote(this.#core)',
+    replace: 'core.wrote(this.#core); this.#start.sink(records, { segment: segment.number, offset: segment.size })',
+  },
+  {
+    name: 'the removal of a chunk is not written',
+    file: 'chunk/segment-chunk-store.ts',
+    find: 'const removal = this.#store.submit([draft],',
+    replace: 'const removal = this.#store.submit([],',
+  },
+  {
+    name: 'a tombstone goes before what it covers',
+    file: 'compaction/compaction-core.ts',
+    find: 'return rules.oldestLsnElsewhere > tombstone.lsn',
+    replace: 'return true',
+  },
+  {
+    name: 'a hold is not written',
+    file: 'object/object-store.ts',
+    find: 'await this.#store.submit([draft]).durable()',
+    replace: '',
+  },
+]
+
+/** The syncs of `packages/platform/src`: those of keys, markers and the directories above them. */
+export const PLATFORM_SYNCS: readonly Plant[] = [
+  {
+    name: 'a small file is not synced',
+    file: 'disk/durable-file.ts',
+    find: 'await file.sync()',
+    replace: '',
+  },
+  {
+    name: 'the name of a small file is not synced',
+    file: 'disk/durable-file.ts',
+    find: 'await disk.syncDirectory(dirname(path))',
+    replace: '',
+  },
+  {
+    name: 'the name of a directory is not synced',
+    file: 'disk/durable-file.ts',
+    find: 'await disk.syncDirectory(parent)',
+    replace: '',
+  },
+  {
+    name: 'the name of the directory of the keys is not synced',
+    file: 'data/data-directory.ts',
+    find: 'await disk.syncDirectory(path)',
+    replace: '',
+  },
+  {
+    name: 'the name of a key that a killed start left is not synced',
+    file: 'data/data-directory.ts',
+    find: 'await disk.syncDirectory(`${path}/keys`)',
+    replace: '',
   },
 ]

@@ -1,19 +1,26 @@
 /** What goes wrong with a machine's drive, by plan or by chance. */
 import type { Random } from '@cairn/kernel'
 
-export type Fault = 'io-error' | 'no-space' | 'short-write' | 'bit-flip'
+/** `torn-write`: an append that fails, with some of its sectors on the disk and others not. */
+export type Fault = 'io-error' | 'no-space' | 'short-write' | 'torn-write' | 'bit-flip'
 
+/** Every call to the disk, and those to an index that reach it. */
 export type FaultyOperation =
   | 'open'
   | 'append'
   | 'read'
   | 'sync'
   | 'truncate'
+  | 'size'
+  | 'close'
   | 'rename'
   | 'unlink'
   | 'make-directory'
   | 'sync-directory'
   | 'list'
+  | 'space'
+  | 'lock'
+  | 'open-index'
   | 'commit'
 
 export interface FaultPlan {
@@ -28,22 +35,41 @@ export interface FaultPlan {
 /** The chance of each fault at each call that it can strike. */
 export type FaultRates = Readonly<Partial<Record<Fault, number>>>
 
-const STRIKES: Readonly<Record<Fault, readonly FaultyOperation[]>> = {
+/** Which calls each fault can strike: any can fail, and any that may have to find a free block can find none. */
+export const STRIKES: Readonly<Record<Fault, readonly FaultyOperation[]>> = {
   'io-error': [
     'open',
     'append',
     'read',
     'sync',
     'truncate',
+    'size',
+    'close',
     'rename',
     'unlink',
     'make-directory',
     'sync-directory',
     'list',
+    'space',
+    'lock',
+    'open-index',
     'commit',
   ],
-  'no-space': ['open', 'append', 'make-directory', 'commit'],
+  'no-space': [
+    'open',
+    'append',
+    'sync',
+    'truncate',
+    'close',
+    'rename',
+    'make-directory',
+    'sync-directory',
+    'lock',
+    'open-index',
+    'commit',
+  ],
   'short-write': ['append'],
+  'torn-write': ['append'],
   'bit-flip': ['append', 'read'],
 }
 
@@ -73,6 +99,11 @@ export class Faults {
     return undefined
   }
 
+  /** How many planned faults have not struck yet. */
+  get pending(): number {
+    return this.#plans.length
+  }
+
   /** Nothing goes wrong from here on. */
   clear(): void {
     this.#plans = []
@@ -81,7 +112,7 @@ export class Faults {
 }
 
 function rated(rates: FaultRates): [Fault, number][] {
-  const faults: readonly Fault[] = ['io-error', 'no-space', 'short-write', 'bit-flip']
+  const faults: readonly Fault[] = ['io-error', 'no-space', 'short-write', 'torn-write', 'bit-flip']
   return faults.flatMap((fault): [Fault, number][] => {
     const rate = rates[fault] ?? 0
     return rate > 0 ? [[fault, rate]] : []

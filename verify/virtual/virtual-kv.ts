@@ -2,7 +2,6 @@
 import { Closeable, type Random, Semaphore } from '@cairn/kernel'
 import {
   checkOperations,
-  diskFailure,
   type Kv,
   type KvEntry,
   type KvOpener,
@@ -13,7 +12,7 @@ import {
   kvPoisoned,
   SortedMap,
 } from '@cairn/platform'
-import type { Mount } from './disk/virtual-disk.ts'
+import { failureOf, type Mount } from './disk/virtual-disk.ts'
 
 /** What one path holds; survives the life that wrote it. */
 class Shelf {
@@ -59,12 +58,16 @@ export class VirtualKvOpener implements KvOpener {
   }
 
   async open(path: string): Promise<Kv> {
-    const { life } = this.#mount
+    const { life, faults } = this.#mount
     const latencyMs = life.latency(1)
     return await life.call({
       name: 'kv.open',
       detail: path,
       latencyMs,
+      begin: () => {
+        const fault = faults.strike('open-index', path, life.chance)
+        if (fault !== undefined) throw failureOf(fault, path)
+      },
       end: () => {
         const shelf = this.#shelves.at(path)
         if (shelf.open) throw kvAlreadyOpen()
@@ -130,7 +133,7 @@ class VirtualKv extends Closeable implements Kv {
       latencyMs: life.latency(3),
       begin: () => {
         const fault = faults.strike('commit', this.#path, life.chance)
-        if (fault !== undefined) throw diskFailure(fault === 'no-space' ? 'ENOSPC' : 'EIO', this.#path)
+        if (fault !== undefined) throw failureOf(fault, this.#path)
         shelf.underWay = operations
       },
       end: () => {

@@ -14,28 +14,31 @@ import {
   type OpenOptions,
   shortWrite,
 } from '@cairn/platform'
-import type { Faults, FaultyOperation } from '../faults.ts'
+import type { Fault, Faults, FaultyOperation } from '../faults.ts'
 import type { Life } from '../life.ts'
 import type { Drive } from './drive.ts'
 
+type DiskOperation = Exclude<FaultyOperation, 'open-index' | 'commit'>
+
 /** What a call usually takes; a real one varies around it, and so does this. */
-const USUAL_MS: Readonly<Record<FaultyOperation | 'size' | 'space' | 'lock' | 'close', number>> = {
+const USUAL_MS: Readonly<Record<DiskOperation, number>> = {
   open: 0.1,
   append: 0.1,
   read: 0.1,
   sync: 2,
   truncate: 0.1,
+  size: 0.01,
+  close: 0.01,
   rename: 0.1,
   unlink: 0.1,
   'make-directory': 0.1,
   'sync-directory': 2,
   list: 0.1,
-  commit: 3,
-  size: 0.01,
   space: 0.01,
   lock: 0.1,
-  close: 0.01,
 }
+
+const SECTOR_BYTES = 512
 
 export interface Mount {
   readonly life: Life
@@ -123,8 +126,9 @@ class VirtualFile extends Closeable implements DiskFile {
       const room = drive.space.freeBytes
       const written = fault === undefined ? Math.min(bytes.length, room) : this.#part(fault, bytes.length)
       if (fault === 'bit-flip') flipBit(bytes, this.#mount.life.chance.next())
+      if (fault === 'torn-write') tear(bytes, this.#mount.life.chance.next())
       if (written > 0) drive.write(this.#node, offset, bytes.subarray(0, written))
-      if (fault === 'io-error') throw diskFailure('EIO', this.path)
+      if (fault === 'io-error' || fault === 'torn-write') throw diskFailure('EIO', this.path)
       if (fault === 'no-space') throw diskFailure('ENOSPC', this.path)
       if (written < bytes.length) throw shortWrite(written, bytes.length, room - written)
     })
@@ -147,13 +151,13 @@ class VirtualFile extends Closeable implements DiskFile {
     await this.#change('sync', this.path, [], (fault) => {
       if (fault === undefined) return () => drive.synced(this.#node, upTo)
       drive.syncFailed(this.#node, upTo)
-      throw diskFailure('EIO', this.path)
+      throw failureOf(fault, this.path)
     })
   }
 
   async truncate(length: number): Promise<void> {
     await this.#change('truncate', `${this.path} ${length}`, [], (fault) => {
-      if (fault !== undefined) throw diskFailure('EIO', this.path)
+      if (fault !== undefined) throw failureOf(fault, this.path)
       this.#mount.drive.resize(this.#node, Math.min(length, this.#node.bytes.length))
     })
   }
@@ -236,7 +240,7 @@ type Struck = ReturnType<Faults['strike']>
 /** One call to the drive that is not a change of a file's bytes. A planned or random fault ends it without effect. */
 async function call<T>(
   { life, faults }: Mount,
-  operation: keyof typeof USUAL_MS,
+  operation: DiskOperation,
   detail: string,
   begin: () => void,
   end: (fault: Struck) => T,
@@ -247,23 +251,29 @@ async function call<T>(
     detail,
     latencyMs: life.latency(USUAL_MS[operation]),
     begin: () => {
-      fault = canFail(operation) ? faults.strike(operation, detail, life.chance) : undefined
-      if (fault === 'io-error') throw diskFailure('EIO', detail)
-      if (fault === 'no-space') throw diskFailure('ENOSPC', detail)
+      fault = faults.strike(operation, detail, life.chance)
+      if (fault === 'io-error' || fault === 'no-space') throw failureOf(fault, detail)
       begin()
     },
     end: () => end(fault),
   })
 }
 
-function canFail(operation: keyof typeof USUAL_MS): operation is FaultyOperation {
-  return !['size', 'space', 'lock', 'close'].includes(operation)
+/** The error of the system that this fault is. */
+export function failureOf(fault: Fault, detail: string): CairnError {
+  return diskFailure(fault === 'no-space' ? 'ENOSPC' : 'EIO', detail)
 }
 
 function flipBit(bytes: Uint8Array, draw: number): void {
   const bit = Math.floor(draw * bytes.length * 8)
   const byte = bytes[bit >> 3]
   if (byte !== undefined) bytes[bit >> 3] = byte ^ (1 << (bit & 7))
+}
+
+/** Some sectors never arrive: what follows them does, so that only the sums can tell. */
+function tear(bytes: Uint8Array, draw: number): void {
+  const from = Math.floor(draw * bytes.length)
+  bytes.fill(0, from, from - (from % SECTOR_BYTES) + SECTOR_BYTES)
 }
 
 function nothing(): void {

@@ -1,0 +1,25 @@
+/** A registry on this machine's own disk. */
+import { KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { createPlatform, INGRESS_METRICS, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
+import type { Reach } from '../../../services/registry/src/domain/crash-points.ts'
+import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
+import { RegistryLife } from './registry-life.ts'
+import type { MarkSink } from './registry-marks.ts'
+import { loadRegistry } from './registry-module.ts'
+
+export async function openRealLife(data: string, mark: MarkSink, reach?: Reach): Promise<RegistryLife> {
+  const metrics = new MemoryMetrics({ ...KERNEL_METRICS, ...INGRESS_METRICS, ...REGISTRY_METRICS })
+  const runtime = systemRuntime(new MemoryLog(), metrics)
+  const shared = { workers: openWorkers(runtime), transport: new UndiciTransport(runtime), lookup: nodeLookup }
+  return await RegistryLife.open({
+    registry: await loadRegistry(),
+    platform: createPlatform(runtime, shared),
+    data,
+    onSigned: (size, root) => mark({ tag: 'signed', size, root }),
+    overrides: {
+      checkpoint_interval: 40,
+      retention: { policy: 'by-count', max_age: 3_600_000, max_count: 60, target_bytes: 1024 ** 3 },
+    },
+    ...(reach === undefined ? {} : { reach }),
+  })
+}

@@ -1,0 +1,28 @@
+/** Every sync that a commit stands on, taken out one at a time: each must be missed by the power-cut campaign. */
+import type { SourceMutant } from './registry-module.ts'
+
+const LOG = 'services/registry/src/domain/registry-log.ts'
+const APPENDER = 'packages/store/src/journal/appender.ts'
+
+export const SYNC_MUTANTS: readonly SourceMutant[] = [
+  {
+    name: 'signed before the entries are synced',
+    file: APPENDER,
+    find: 'await this.#start.directory.sync(active.file)',
+    // Kind 18 is a checkpoint: what is written with nothing else is synced, everything before it is not.
+    replace:
+      'if (this.#core.unsynced.some(({ item }) => item.drafts[0]?.kind === 18)) await this.#start.directory.sync(active.file)',
+  },
+  {
+    name: 'published before the checkpoint is synced',
+    file: LOG,
+    find: 'return await submission.durable()',
+    replace: "return point === 'checkpoint-written' ? [] : await submission.durable()",
+  },
+  {
+    name: 'neither entries nor checkpoint are synced',
+    file: APPENDER,
+    find: 'await this.#start.directory.sync(active.file)',
+    replace: '',
+  },
+]
