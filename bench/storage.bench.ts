@@ -89,8 +89,8 @@ function readings(program: string): BenchCase[] {
 const CLIENTS = 16
 const PUTS = 64
 
-async function figureOf(script: string, options: readonly string[]): Promise<number> {
-  return Number(await Program.node(new URL(`./storage/${script}`, import.meta.url), options).output())
+async function figureOf(script: URL, options: readonly string[]): Promise<number> {
+  return Number(await Program.node(script, options).output())
 }
 
 const PUT: BenchCase = {
@@ -101,11 +101,12 @@ const PUT: BenchCase = {
   limits: `${CLIENTS} clients, ${PUTS} new objects of 1 MiB a run, acknowledged once durable, one copy, same file system`,
   ours: async () => {
     const { url, token } = await place().node('put')
-    return await figureOf('put-load.ts', [url, token, String(CLIENTS), String(MIB), String(PUTS)])
+    const options = [url, token, String(CLIENTS), String(MIB), String(PUTS)]
+    return await figureOf(new URL('./storage/put-load.ts', import.meta.url), options)
   },
   peer: async () => {
-    const file = join(place().directory, 'bare-writes')
-    return await figureOf('bare-writes.ts', [file, String(CLIENTS), String(MIB), String(PUTS)])
+    const options = [join(place().directory, 'bare-writes'), String(CLIENTS), String(MIB), String(PUTS)]
+    return await figureOf(new URL('./storage/bare-writes.ts', import.meta.url), options)
   },
 }
 
@@ -125,7 +126,7 @@ const MEMORY: BenchCase = {
   unit: 'bytes/chunk',
   higherIsBetter: false,
   peerName: 'a Map from address to place',
-  limits: `${MANY_LIMITS}; growth of RssAnon after every chunk was looked up, mapped index pages not counted`,
+  limits: `${MANY_LIMITS}; growth of heap and buffers after every chunk was looked up, mapped index pages not counted`,
   ours: async () => await memoryOf('index'),
   peer: async () => await memoryOf('map'),
 }

@@ -5,24 +5,25 @@
  *     node --expose-gc many-objects.ts index DIRECTORY COUNT → bytes of memory for each chunk once every one was looked up
  *     node --expose-gc many-objects.ts map DIRECTORY COUNT   → the same for a Map from address to place
  */
-import { readFileSync } from 'node:fs'
-import { MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isKind, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { LmdbKvOpener, RealDisk, systemCrypto } from '@cairn/platform'
 import { Storage } from '@cairn/store'
 import { type Address, addressOf } from '@cairn/wire'
 
 /** Puts in flight at once; they share writes and syncs. */
-const TOGETHER = 4096
+const TOGETHER = 256
+const RETRY_MS = 20
 const PAGE = 4096
 const CHUNK_SIZE = 64 * 1024
 
 const [mode = '', path = '', countText = '0'] = process.argv.slice(2)
 const count = Number(countText)
 
-async function openStorage(): Promise<Storage> {
+async function openStorage(at = path): Promise<Storage> {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
   const machine = { ...runtime, disk: new RealDisk(runtime), kv: new LmdbKvOpener(runtime), crypto: systemCrypto }
-  return await Storage.open(machine, { path })
+  return await Storage.open(machine, { path: at })
 }
 
 function objectBytes(serial: number): Uint8Array {
@@ -40,27 +41,40 @@ async function put(storage: Storage, serial: number): Promise<Address> {
 
 async function build(): Promise<void> {
   await using storage = await openStorage()
-  for (let serial = 0; serial < count; serial += TOGETHER) {
-    const group = Array.from({ length: Math.min(TOGETHER, count - serial) }, (_, at) => serial + at)
-    for (;;) {
-      const outcomes = await Promise.allSettled(group.map(async (each) => await put(storage, each)))
-      if (outcomes.every(({ status }) => status === 'fulfilled')) break
-      // The index is behind: it says when it has caught up, and what was put already is put once.
-      await storage.objects.list(undefined, 1)
-    }
+  let next = 0
+  const work = async (): Promise<void> => {
+    for (let serial = next++; serial < count; serial = next++) await putPatiently(storage, serial)
   }
+  await Promise.all(Array.from({ length: TOGETHER }, work))
   await storage.caughtUp()
 }
 
-/** Memory that is ours alone: the heap, buffers and whatever native code allocated. Pages of mapped files are not. */
-function anonymousBytes(): number {
+/** Where too much waits to be written or indexed, asks again when it may be less. */
+async function putPatiently(storage: Storage, serial: number): Promise<void> {
+  for (;;) {
+    try {
+      await put(storage, serial)
+      return
+    } catch (error) {
+      if (!isKind(error, 'StorageBusy')) throw error
+      await sleep(RETRY_MS)
+    }
+  }
+}
+
+/** Memory that is ours: the heap, and buffers outside it. What the index maps of its file is the system's to take back. */
+function ownBytes(): number {
   for (let round = 0; round < 3; round += 1) globalThis.gc?.()
-  const text = readFileSync('/proc/self/status', 'utf8')
-  return Number(/RssAnon:\s+(\d+)/.exec(text)?.[1] ?? Number.NaN) * 1024
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
 }
 
 async function measureIndex(): Promise<number> {
-  const before = anonymousBytes()
+  // What any store takes, however little is in it, is not the index's.
+  const empty = await openStorage(`${path}-empty`)
+  await put(empty, 0)
+  await empty.close()
+  const before = ownBytes()
   await using storage = await openStorage()
   await storage.caughtUp()
   let after: Address | undefined
@@ -72,16 +86,16 @@ async function measureIndex(): Promise<number> {
     if (page.length < PAGE) break
   }
   if (seen !== count) throw new Error(`The store has ${seen} chunks and not ${count}.`)
-  return Math.max(1, anonymousBytes() - before) / count
+  return Math.max(1, ownBytes() - before) / count
 }
 
 function measureMap(): number {
-  const before = anonymousBytes()
+  const before = ownBytes()
   const places = new Map<string, { segment: number; offset: number; length: number }>()
   for (let serial = 0; serial < count; serial += 1) {
     places.set(addressOf(objectBytes(serial)), { segment: serial % 16, offset: serial * 128, length: 16 })
   }
-  const grown = anonymousBytes() - before
+  const grown = ownBytes() - before
   if (places.size !== count) throw new Error('The map lost some.')
   return grown / count
 }

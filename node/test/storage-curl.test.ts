@@ -90,16 +90,16 @@ describe('storage asked by curl', { skip: hasCurl() ? false : 'tool absent: curl
     const limited = OPERATIONS.filter(({ statuses }) => statuses.includes(429))
     assert.ok(limited.length > 10)
     // Somebody else takes the one request of each second, so that none is left for ours, however long curl takes.
-    let isAsking = true
+    const done = new AbortController()
     const other = (async () => {
-      while (isAsking) await ask(asker.url, '/nothing')
+      while (!done.signal.aborted) await ask(asker.url, '/nothing')
     })()
     try {
       for (const operation of limited) {
         await asker.ask({ ...plainRow(operation, LARGE_ID), status: 429, code: 'busy' })
       }
     } finally {
-      isAsking = false
+      done.abort()
       await other
     }
   })

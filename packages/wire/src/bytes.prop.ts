@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { compareBytes, equalBytes, equalSecrets, fromBase64url, toBase64url, toHex } from './bytes.ts'
+import { compareBytes, equalBytes, equalSecrets, freeBytes, fromBase64url, toBase64url, toHex } from './bytes.ts'
 
 const bytes = fc.uint8Array({ maxLength: 80 })
 
@@ -61,4 +61,16 @@ test('comparing byte strings is what Buffer.compare does, and the equalities agr
       assert.equal(equalSecrets(a, b), Buffer.compare(a, b) === 0)
     }),
   )
+})
+
+test('freeing takes the memory of bytes that have it to themselves, and no other', () => {
+  const whole = new Uint8Array(8)
+  freeBytes(whole)
+  assert.equal(whole.length, 0)
+  const room = new Uint8Array(8)
+  freeBytes(room.subarray(0, 4))
+  assert.equal(room.length, 8)
+  const shared = new Uint8Array(new SharedArrayBuffer(8))
+  freeBytes(shared)
+  assert.equal(shared.length, 8)
 })

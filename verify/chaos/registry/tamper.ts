@@ -32,7 +32,8 @@ export type PlaceClass =
   | 'checkpoint'
   | 'padding'
   | 'HEAD'
-  | 'key'
+  | 'log key'
+  | 'cosigner key'
 
 export interface TamperPlace {
   readonly class: PlaceClass
@@ -113,7 +114,13 @@ function* placesOn({ drive }: VirtualMachine): Generator<TamperPlace> {
   yield { class: 'HEAD', path: `${directory}/HEAD`, from: 0, to: read(`${directory}/HEAD`).length, index: undefined }
   for (const { name } of drive.list(`${directory}/keys`)) {
     const path = `${directory}/keys/${name}`
-    yield { class: 'key', path, from: 0, to: read(path).length, index: undefined }
+    yield {
+      class: name.startsWith('log-key') ? 'log key' : 'cosigner key',
+      path,
+      from: 0,
+      to: read(path).length,
+      index: undefined,
+    }
   }
   for (const { name } of drive.list(`${directory}/journal`)) {
     const path = `${directory}/journal/${name}`

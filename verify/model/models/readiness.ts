@@ -81,7 +81,7 @@ export const READINESS: Suite<KernelCores> = {
     {
       name: 'one condition is enough to be ready',
       file: 'observe/health.ts',
-      find: 'ready: Object.values(conditions).every((condition) => condition.ready)',
+      find: 'ready: missing.length === 0',
       replace: 'ready: true',
       expect: 'ready-with-a-condition-unmet',
     },

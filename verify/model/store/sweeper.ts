@@ -54,8 +54,8 @@ export const PUT_AND_SWEEPER: Suite<StoreCores> = {
     {
       name: 'a commit keeps its chunk by the clock',
       file: 'chunk/lease-core.ts',
-      find: '?? { expiresAt: Number.POSITIVE_INFINITY, ids: new Set() }',
-      replace: '?? { expiresAt: 0, ids: new Set() }',
+      find: 'held.expiresAt = Number.POSITIVE_INFINITY',
+      replace: '',
       expect: 'object-without-chunk',
     },
     {
@@ -142,8 +142,8 @@ export const MISSING_AND_SWEEPER: Suite<StoreCores> = {
     {
       name: 'a lease ends when it begins',
       file: 'chunk/lease-core.ts',
-      find: 'held.expiresAt = now + core.ttlMs',
-      replace: 'held.expiresAt = now',
+      find: 'Math.max(held.expiresAt, now + core.ttlMs)',
+      replace: 'Math.max(held.expiresAt, now)',
       expect: 'swept-while-promised',
     },
     {

@@ -42,6 +42,8 @@ const OVERLAY_ENTRIES_MAX = 65_536
 /** Nor may so much of the journal be unindexed that replaying it would hold up the next start. */
 const OVERLAY_RECORD_BYTES_MAX = 192 * 1024 * 1024
 const REOPEN_MS = 1_000
+/** Derived keys of one transaction: a transaction for each object would cost each two syncs. */
+const DERIVED_TOGETHER = 4_096
 /** The largest payload kept in the index itself. */
 const INLINE_BYTES_MAX = 512
 
@@ -55,7 +57,7 @@ export interface IndexChange {
 
 /** What else is kept in the index, by whoever owns the kinds. */
 export interface IndexViews {
-  /** Further keys that follow from a change, in slices; they are written before the change itself. */
+  /** Further keys that follow from a change, in slices; they are written in order, and before or with the change itself. */
   readonly derive: (change: IndexChange) => AsyncIterable<readonly KvOperation[]>
   /** Told after each batch, with the LSN up to which the index is now complete. */
   readonly onFlushed: (lsn: number) => void
@@ -329,9 +331,15 @@ export class RecordIndex extends Closeable {
     segments: ReadonlyMap<number, SegmentUse | undefined>,
   ): Promise<void> {
     const operations: KvOperation[] = []
+    let derived: KvOperation[] = []
     for (const { kind, id, entry } of this.#committing.values()) {
       const change = { kind, id, before: this.#stored(kind, id), after: entry }
-      for await (const slice of this.#views?.derive(change) ?? []) await this.#kv.commit(slice)
+      for await (const slice of this.#views?.derive(change) ?? []) {
+        derived.push(...slice)
+        if (derived.length < DERIVED_TOGETHER) continue
+        await this.#kv.commit(derived)
+        derived = []
+      }
       const key = recordKey(kind, id)
       operations.push(entry === undefined ? { tag: 'delete', key } : { tag: 'put', key, value: encodeEntry(entry) })
     }
@@ -342,7 +350,7 @@ export class RecordIndex extends Closeable {
     if (watermark !== undefined && this.#store !== undefined) {
       operations.push({ tag: 'put', key: WATERMARK_KEY, value: encodeWatermark(this.#store, watermark) })
     }
-    await this.#kv.commit(operations)
+    await this.#kv.commit([...derived, ...operations])
   }
 
   async #reopen(): Promise<void> {

@@ -43,7 +43,9 @@ export class References {
     try {
       yield* this.#edges(id, entry, isLive)
     } catch (error) {
-      this.#unfollowed(error, isLive)
+      // A batch may still have what was removed since: while the index is rebuilt, the two lie far apart in the journal.
+      const isCurrent = isLive && this.#store.index.get(kind, id)?.lsn === after.lsn
+      this.#unfollowed(error, isCurrent)
       yield [{ tag: 'put', key: INCOMPLETE_KEY, value: EMPTY }]
     }
   }

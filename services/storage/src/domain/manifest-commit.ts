@@ -163,21 +163,18 @@ function notItsChunks(id: Address): CairnError {
   return new CairnError('Conflict', detail, { code: 'chunk_mismatch' })
 }
 
-/** The body in one buffer that a thread can read as well: sent there, it would be copied twice. */
+/**
+ * The body in one buffer that a thread can read as well: sent there, it would be copied twice. It grows in place, so
+ * nothing of it is left behind.
+ */
 async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  let room = new Uint8Array(new SharedArrayBuffer(INLINE_MANIFEST_BYTES))
-  let filled = 0
+  const room = new SharedArrayBuffer(0, { maxByteLength: MAX_MANIFEST_BYTES })
   for await (const piece of body) {
-    const length = filled + piece.length
-    if (length > MAX_MANIFEST_BYTES)
+    const filled = room.byteLength
+    if (filled + piece.length > MAX_MANIFEST_BYTES)
       throw new CairnError('TooLarge', `A manifest has at most ${MAX_MANIFEST_BYTES} bytes.`)
-    if (length > room.length) {
-      const grown = new Uint8Array(new SharedArrayBuffer(Math.max(length, 2 * room.length)))
-      grown.set(room.subarray(0, filled))
-      room = grown
-    }
-    room.set(piece, filled)
-    filled = length
+    room.grow(filled + piece.length)
+    new Uint8Array(room).set(piece, filled)
   }
-  return room.subarray(0, filled)
+  return new Uint8Array(room)
 }
