@@ -15,6 +15,7 @@ import * as presence from './presence-core.ts'
 const POOL_BYTES = 16 * 1024 * 1024
 /** A segment may be compacted away between looking a place up and reading it; the second look finds the new place. */
 const LOOKS_MAX = 3
+const READINGS_MAX = 2
 
 /** Chunks as records of a journal. */
 export class SegmentChunkStore implements ChunkStore {
@@ -75,7 +76,10 @@ export class SegmentChunkStore implements ChunkStore {
     const decision = presence.decidePut(this.#presence, id, this.#isIndexed(id))
     if (decision.tag === 'write') checkChunk(id, bytes)
     lease(this.#store.leases, upload, id, this.#store.machine.clock.now())
-    if (decision.tag === 'present') return 'present'
+    if (decision.tag === 'present') {
+      this.#store.journal.mustBeReady()
+      return 'present'
+    }
     if (decision.tag === 'join') return { write: decision.token, isNew: false }
     const draft = { kind: KIND.chunk, flags: 0, id: digestOf(id), payload: bytes }
     const write = this.#store.submit([draft], { lazy, onSettled: () => presence.settle(this.#presence, id, write) })
@@ -116,7 +120,10 @@ export class SegmentChunkStore implements ChunkStore {
   async remove(id: Address): Promise<boolean> {
     this.#removals += 1
     const decision = presence.decideRemoval(this.#presence, id, this.#isIndexed(id))
-    if (decision.tag === 'absent') return false
+    if (decision.tag === 'absent') {
+      this.#store.journal.mustBeReady()
+      return false
+    }
     await (decision.tag === 'join' ? decision.token : this.#submitRemoval(id)).durable()
     return true
   }
@@ -203,10 +210,11 @@ export class SegmentChunkStore implements ChunkStore {
   async #readEntry(id: Address, digest: Uint8Array, entry: IndexEntry): Promise<SharedBytes> {
     const bytes = this.#pool.take(entry.place.length)
     try {
-      await this.#store.journal.readPayload(entry.place, bytes)
       // A bit may flip on the way as well as on the disk: what is wrong twice is wrong where it lies.
-      if (!equalBytes(blake3(bytes), digest)) await this.#store.journal.readPayload(entry.place, bytes)
-      if (equalBytes(blake3(bytes), digest)) return new SharedBytes(bytes, this.#pool)
+      for (let reading = 1; reading <= READINGS_MAX; reading += 1) {
+        await this.#store.journal.readPayload(entry.place, bytes)
+        if (equalBytes(blake3(bytes), digest)) return new SharedBytes(bytes, this.#pool)
+      }
       throw this.#foundDamaged(id, entry.place)
     } catch (error) {
       this.#pool.give(bytes)

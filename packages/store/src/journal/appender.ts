@@ -117,6 +117,15 @@ export class Appender {
     return this.#core.state.tag === 'broken' ? this.#core.state.error : undefined
   }
 
+  /**
+   * Throws while nothing can be written. What a failed write left counts again after a power cut, until a new segment
+   * says that it does not: till then not even "it is there already" may be promised, nor "it is gone already".
+   */
+  mustBeReady(): void {
+    const { unready } = this
+    if (unready !== undefined) throw notReady(unready)
+  }
+
   get syncedLsn(): number {
     return this.#syncedLsn
   }
@@ -133,8 +142,7 @@ export class Appender {
   /** Puts records in line, together and in this order; throws if they cannot even wait. */
   submit(drafts: readonly Draft[], { freesSpace = false, lazy = false, onSettled }: SubmitOptions = {}): Submission {
     if (this.#isClosed) throw new CairnError('Canceled', 'The store is closed.')
-    const { unready } = this
-    if (unready !== undefined) throw notReady(unready)
+    this.mustBeReady()
     if (drafts.some(({ payload }) => payload.length > PAYLOAD_BYTES_MAX)) {
       throw new CairnError('TooLarge', `A record has at most ${PAYLOAD_BYTES_MAX} bytes.`)
     }

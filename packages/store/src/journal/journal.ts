@@ -124,6 +124,11 @@ export class Journal extends Closeable {
     return this.#appender.unready
   }
 
+  /** Throws while nothing can be written: for whoever would promise something without writing it. */
+  mustBeReady(): void {
+    this.#appender.mustBeReady()
+  }
+
   /** Grows whenever something that was in line fails: what was counted on before may not come. */
   get failures(): number {
     return this.#appender.failures

@@ -60,14 +60,14 @@ export class ObjectStore {
   /** Makes the object visible, durably. `Conflict` `missing_chunks`, with the ids as its cause, if any is not here. */
   async commit(object: ObjectCommit): Promise<'new' | 'present'> {
     const known = this.#decidePut(object.id)
-    if (known.tag !== 'write') return await joined(known)
+    if (known.tag !== 'write') return await this.#joined(known)
     this.#serial += 1
     const lease = `commit ${this.#serial}`
     try {
       const prepared = await this.#prepare(object, lease)
       if (prepared.tag !== 'submitted') {
         endLease(this.#store.leases, lease)
-        return await joined(prepared)
+        return await this.#joined(prepared)
       }
       const [record] = await prepared.write.durable()
       this.#keeping.set(lease, record?.lsn ?? 0)
@@ -103,7 +103,10 @@ export class ObjectStore {
     // The index must know every release before it is asked who still holds the object.
     await this.#store.index.flush()
     const decision = presence.decideRemoval(this.#presence, id, this.#isIndexed(id))
-    if (decision.tag === 'absent') return false
+    if (decision.tag === 'absent') {
+      this.#store.journal.mustBeReady()
+      return false
+    }
     if (decision.tag === 'join') {
       await decision.token.durable()
       return true
@@ -144,7 +147,10 @@ export class ObjectStore {
   /** Whether `owner` held it. */
   async release(owner: string, id: Address): Promise<boolean> {
     const hold = holdId(owner, digestOf(id))
-    if (this.#store.lookup(KIND.hold, hold) === undefined) return false
+    if (this.#store.lookup(KIND.hold, hold) === undefined) {
+      this.#store.journal.mustBeReady()
+      return false
+    }
     await this.#store.submit([this.#store.tombstone(KIND.hold, hold)], { freesSpace: true }).durable()
     return true
   }
@@ -244,6 +250,12 @@ export class ObjectStore {
     return write
   }
 
+  async #joined(known: Known): Promise<'present'> {
+    if (known.tag === 'join') await known.token.durable()
+    else this.#store.journal.mustBeReady()
+    return 'present'
+  }
+
   #decidePut(id: Address): presence.PutDecision<Submission> {
     return presence.decidePut(this.#presence, id, this.#isIndexed(id))
   }
@@ -256,11 +268,6 @@ export class ObjectStore {
   #isIndexed(id: Address): boolean {
     return this.#store.lookup(KIND.object, digestOf(id)) !== undefined
   }
-}
-
-async function joined(known: Known): Promise<'present'> {
-  if (known.tag === 'join') await known.token.durable()
-  return 'present'
 }
 
 /** Those of one step, from this chunk on. */
