@@ -100,12 +100,22 @@ describe('the report', () => {
     assert.match(text, /ours {3}4\.00 k \(4\.00 k to 4\.00 k, ±0\.0 %\)/)
     assert.match(text, /peer {3}1\.00 k .* a bare array\n {2}ratio {2}4\.00 \(.*\)\n {2}limits capacity 4$/)
   })
+  test('shows the bound beside the peer where there is one', async () => {
+    const bench = {
+      ...played([4000], [1000]),
+      bound: { name: 'a bare loop', run: async () => await Promise.resolve(5000) },
+    }
+    const result = await measure(bench, 5)
+    assert.equal(result.boundRatio?.median, 5)
+    assert.match(resultLine(result), /\n {2}bound {2}5\.00 \(.*\) beside the peer: a bare loop\n/)
+    assert.match(resultSection('sample', 'one machine', [result]), /\| 5\.00 \(.*\): a bare loop \| 5 \|/)
+  })
   test('adds a section with one row for each bench', async () => {
     const section = resultSection('2026-01-02: sample', 'one machine', [await measure(played([4], [1]), 5)])
     assert.match(section, /## 2026-01-02: sample\n\none machine\n/)
     assert.match(
       section,
-      /\| sample \| items\/s ↑ \| 4\.00 .* \| 1\.00 .* \| a bare array \| 4\.00 \(.*\) \| 5 \| capacity 4 \|\n$/,
+      /\| sample \| items\/s ↑ \| 4\.00 .* \| 1\.00 .* \| a bare array \| 4\.00 \(.*\) \| {2}\| 5 \| capacity 4 \|\n$/,
     )
   })
 })

@@ -20,6 +20,8 @@ export interface BenchCase {
   /** One run: does the work and returns the figure in `unit`. */
   ours(): Promise<number>
   peer(): Promise<number>
+  /** What the machine below ours could do at most, measured in the same rounds. */
+  readonly bound?: { readonly name: string; readonly run: () => Promise<number> }
 }
 
 export interface Result {
@@ -29,6 +31,8 @@ export interface Result {
   readonly peer: Spread
   /** How many times better ours is than the peer; below 1 it is worse. Of each round by itself: see the picture. */
   readonly ratio: Spread
+  /** The same for the bound beside the peer, where there is one: ours cannot be much above it. */
+  readonly boundRatio: Spread | undefined
 }
 
 const ROUNDS_MIN = 5
@@ -37,10 +41,10 @@ const WARM_UPS = 2
 /** Runs both sides by turns. `settle` runs before each, to collect garbage the other left. */
 export async function measure(bench: BenchCase, rounds: number, settle: () => void = () => {}): Promise<Result> {
   if (rounds < ROUNDS_MIN) throw new RangeError(`A median of fewer than ${ROUNDS_MIN} rounds says little.`)
-  const figures = { ours: new Array<number>(), peer: new Array<number>() }
-  const takeTurn = async (side: 'ours' | 'peer', keeps: boolean): Promise<void> => {
+  const figures = { ours: new Array<number>(), peer: new Array<number>(), bound: new Array<number>() }
+  const takeTurn = async (side: 'ours' | 'peer' | 'bound', keeps: boolean): Promise<void> => {
     settle()
-    const figure = await bench[side]()
+    const figure = side === 'bound' ? await (bench.bound?.run() ?? 0) : await bench[side]()
     if (!(figure > 0)) throw new RangeError(`${bench.name}: ${side} measured ${figure} ${bench.unit}.`)
     if (keeps) figures[side].push(figure)
   }
@@ -48,12 +52,18 @@ export async function measure(bench: BenchCase, rounds: number, settle: () => vo
     const [first, second] = round % 2 === 0 ? (['ours', 'peer'] as const) : (['peer', 'ours'] as const)
     await takeTurn(first, round >= 0)
     await takeTurn(second, round >= 0)
+    if (bench.bound !== undefined) await takeTurn('bound', round >= 0)
   }
-  const ratios = figures.ours.map((ours, round) => {
-    const peer = figures.peer[round] ?? Number.NaN
-    return bench.higherIsBetter ? ours / peer : peer / ours
-  })
-  return { bench, rounds, ours: spreadOf(figures.ours), peer: spreadOf(figures.peer), ratio: spreadOf(ratios) }
+  const besidePeer = (side: readonly number[]): Spread => {
+    const ratios = side.map((figure, round) => {
+      const peer = figures.peer[round] ?? Number.NaN
+      return bench.higherIsBetter ? figure / peer : peer / figure
+    })
+    return spreadOf(ratios)
+  }
+  const boundRatio = bench.bound === undefined ? undefined : besidePeer(figures.bound)
+  const [ours, peer] = [spreadOf(figures.ours), spreadOf(figures.peer)]
+  return { bench, rounds, ours, peer, ratio: besidePeer(figures.ours), boundRatio }
 }
 
 /** Operations a second of a run that must end with `expected`, so that no work can be skipped unseen. */

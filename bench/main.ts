@@ -1,4 +1,4 @@
-/** `npm run bench` lists the benches; `npm run bench kernel` runs a file of them, `npm run bench kernel/queue` one. */
+/** `npm run bench` lists the benches; `npm run bench kernel` runs a file of them, `npm run bench kernel/queue` one, several names several. */
 import { appendFileSync, existsSync, globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type BenchCase, measure, type Result } from './harness.ts'
@@ -56,15 +56,16 @@ function tellSkipped(skipped: readonly (readonly [string, string])[]): void {
   if (skipped.length > 0) process.stdout.write(`${skipped.length} skipped\n`)
 }
 
-const wanted = process.argv[2]
+const wanted = process.argv.slice(2)
 const { cases, skipped, closings } = await loadCases()
-const isWanted = ([name]: readonly [string, unknown]): boolean => name === wanted || name.startsWith(`${wanted}/`)
+const isWanted = ([name]: readonly [string, unknown]): boolean =>
+  wanted.some((each) => name === each || name.startsWith(`${each}/`))
 const chosen = [...cases].filter(isWanted)
 const passedOver = [...skipped].filter(isWanted)
-if (wanted !== undefined && chosen.length + passedOver.length > 0) {
+if (chosen.length + passedOver.length > 0) {
   try {
     await runCases(
-      wanted,
+      wanted.join(', '),
       chosen.map(([, bench]) => bench),
     )
     tellSkipped(passedOver)
@@ -72,8 +73,8 @@ if (wanted !== undefined && chosen.length + passedOver.length > 0) {
     for (const close of closings) await close()
   }
 } else {
-  if (wanted !== undefined) process.stdout.write(`There is no bench ${wanted}. `)
+  if (wanted.length > 0) process.stdout.write(`There is no bench ${wanted.join(', ')}. `)
   process.stdout.write(`Benches:\n${[...cases.keys()].map((name) => `  ${name}\n`).join('')}`)
   tellSkipped([...skipped])
-  process.exitCode = wanted === undefined ? 0 : 1
+  process.exitCode = wanted.length === 0 ? 0 : 1
 }

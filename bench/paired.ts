@@ -1,12 +1,12 @@
-/** For benches whose two sides are measured together, slice by slice: whoever asks first runs it, the other's figure waits. */
+/** For benches whose sides are measured together, slice by slice: whoever asks first runs it, the others' figures wait. */
 
-export type Side = 'ours' | 'peer'
+export type Side = 'ours' | 'peer' | 'bound'
 
-export type Figures = Readonly<Record<Side, number>>
+export type Figures = Readonly<Record<'ours' | 'peer', number> & Partial<Record<Side, number>>>
 
 export class Pair {
   readonly #run: () => Promise<Figures>
-  #waiting: { readonly side: Side; readonly figure: number } | undefined
+  #waiting: Partial<Figures> = {}
 
   constructor(run: () => Promise<Figures>) {
     this.#run = run
@@ -14,11 +14,14 @@ export class Pair {
 
   async take(side: Side): Promise<number> {
     const waiting = this.#waiting
-    this.#waiting = undefined
-    if (waiting?.side === side) return waiting.figure
+    if (waiting[side] !== undefined) return this.#taken(waiting, side)
     const figures = await this.#run()
-    const other = side === 'ours' ? 'peer' : 'ours'
-    this.#waiting = { side: other, figure: figures[other] }
-    return figures[side]
+    return this.#taken(figures, side)
+  }
+
+  #taken(figures: Partial<Figures>, side: Side): number {
+    const { [side]: figure, ...others } = figures
+    this.#waiting = others
+    return figure ?? Number.NaN
   }
 }

@@ -37,25 +37,33 @@ interface Reading {
   readonly limits: string
 }
 
+interface Prepared {
+  readonly ours: string
+  readonly peer: string
+  readonly boundUrl: string
+  readonly pathsFile: string
+}
+
 const PEER = 'nginx, one worker, sendfile, no access log'
 
 function reading(name: string, program: string, options: Reading): BenchCase {
   const { bytes, objects, connections, unit } = options
-  let prepared: Promise<{ ours: string; peer: string; pathsFile: string }> | undefined
-  const prepare = async (): Promise<{ ours: string; peer: string; pathsFile: string }> => {
+  let prepared: Promise<Prepared> | undefined
+  const prepare = async (): Promise<Prepared> => {
     const node = await place().node(options.node, options.keys)
     const paths: string[] = []
     for (let count = 0; count < objects; count += 1) paths.push(await place().publish(node, bytes))
     const pathsFile = join(place().directory, `paths-${name}`)
     await writeFile(pathsFile, paths.map((path) => `${path}\n`).join(''))
     const peer = await place().peer()
+    const bound = await place().bare(bytes)
     const path = objects === 1 ? (paths[0] ?? '') : ''
-    return { ours: node.url + path, peer: peer.url + path, pathsFile }
+    return { ours: node.url + path, peer: peer.url + path, boundUrl: bound.url + path, pathsFile }
   }
-  const pair = new Pair(async () => {
+  const sides = new Pair(async () => {
     prepared ??= prepare()
-    const { ours, peer, pathsFile } = await prepared
-    const load = { program, connections, slices: 6, unit }
+    const { ours, peer, boundUrl, pathsFile } = await prepared
+    const load = { program, connections, slices: 6, unit, boundUrl }
     return await duel(ours, peer, objects === 1 ? load : { ...load, pathsFile })
   })
   return {
@@ -64,8 +72,9 @@ function reading(name: string, program: string, options: Reading): BenchCase {
     higherIsBetter: true,
     peerName: PEER,
     limits: `${connections} connections, wrk, loopback, slices of 150 ms by turns, rate off, one request in a hundred logged, ${options.limits}`,
-    ours: async () => await pair.take('ours'),
-    peer: async () => await pair.take('peer'),
+    ours: async () => await sides.take('ours'),
+    peer: async () => await sides.take('peer'),
+    bound: { name: 'bare node:http, one buffer', run: async () => await sides.take('bound') },
   }
 }
 

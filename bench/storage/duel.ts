@@ -1,5 +1,5 @@
 /**
- * One client program, wrk, against two servers, a slice of time each:
+ * One client program, wrk, against several servers, a slice of time each:
  *
  *     ours   ▇▇▇▇        ▇▇▇▇▇▇▇▇        ▇▇▇▇      the same connections all the while; whoever is not on is stopped
  *     peer       ▇▇▇▇▇▇▇▇        ▇▇▇▇▇▇▇▇          (SIGSTOP), and its server has nothing to do
@@ -23,6 +23,8 @@ export interface DuelOptions {
   readonly connections: number
   /** Of each side, in slices of 150 ms. */
   readonly slices: number
+  /** A third server, for what the machine below ours could do at most. */
+  readonly boundUrl?: string
   /** A file of paths to ask for in turn, instead of the one in the URL. */
   readonly pathsFile?: string
   readonly unit: 'requests' | 'bytes'
@@ -38,11 +40,15 @@ interface Totals {
 export async function duel(oursUrl: string, peerUrl: string, options: DuelOptions): Promise<Figures> {
   await using ours = new Contender(oursUrl, options)
   await using peer = new Contender(peerUrl, options)
+  await using bound = options.boundUrl === undefined ? undefined : new Contender(options.boundUrl, options)
+  const contenders = bound === undefined ? [ours, peer] : [ours, peer, bound]
   for (let slice = 0; slice < options.slices; slice += 1) {
-    for (const contender of slice % 2 === 0 ? [ours, peer] : [peer, ours]) await contender.slice()
+    for (const contender of slice % 2 === 0 ? contenders : contenders.toReversed()) await contender.slice()
   }
   await sleep(SETTLE_MS)
-  return { ours: await ours.finish(options.unit), peer: await peer.finish(options.unit) }
+  const { unit } = options
+  const figures = { ours: await ours.finish(unit), peer: await peer.finish(unit) }
+  return bound === undefined ? figures : { ...figures, bound: await bound.finish(unit) }
 }
 
 class Contender implements AsyncDisposable {
@@ -69,12 +75,11 @@ class Contender implements AsyncDisposable {
 
   async finish(unit: 'requests' | 'bytes'): Promise<number> {
     const output = this.#program.output()
-    this.#program.signal('SIGINT')
     this.#program.signal('SIGCONT')
-    // The first signal ends the load. If another thread than the one that sleeps took it, that one needs its own.
-    await sleep(20)
-    this.#program.signal('SIGINT')
-    const line = (await output).split('\n').find((each) => each.startsWith('{'))
+    // One signal ends the load. If another thread than the one that sleeps took it, that one needs its own.
+    const again = setInterval(() => this.#program.signal('SIGINT'), 30)
+    const text = await output.finally(() => clearInterval(again))
+    const line = text.split('\n').find((each) => each.startsWith('{'))
     if (line === undefined) throw new Error('wrk did not say its totals.')
     const totals = JSON.parse(line) as Totals
     if (totals.failed > 0) throw new Error(`${totals.failed} requests to ${this.#url} failed.`)

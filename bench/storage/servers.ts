@@ -1,4 +1,4 @@
-/** The two servers of the bench: a node with the storage service alone, and nginx with one worker, over the same bytes. */
+/** The servers of the bench: a node with the storage service alone, nginx with one worker, over the same bytes, and bare Node. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -21,16 +21,25 @@ export async function startNode(
   directory: string,
   keys: Readonly<Record<string, string | number>> = {},
 ): Promise<StorageNode> {
+  const lines = Object.entries(keys).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
+  return await startServices(directory, ['storage'], `[storage]\n${lines.join('')}`)
+}
+
+/** The same with other services and all of its configuration; the URL is that of the service named last. */
+export async function startServices(
+  directory: string,
+  services: readonly string[],
+  toml: string,
+): Promise<StorageNode> {
   await mkdir(directory, { recursive: true })
   const config = join(directory, 'bench.toml')
-  const lines = Object.entries(keys).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
-  await writeFile(config, `[storage]\n${lines.join('')}`)
+  await writeFile(config, toml)
   const data = join(directory, 'data')
-  const options = ['start', '--data', data, '--port-base', '0', '--services', 'storage', '--config', config]
+  const options = ['start', '--data', data, '--port-base', '0', '--services', services.join(','), '--config', config]
   const program = Program.node(LAUNCHER, options, 'ignore')
   const ready = JSON.parse(await program.firstLine()) as { readonly urls: Readonly<Record<string, readonly string[]>> }
-  const url = ready.urls['storage']?.find((each) => each.startsWith('http:'))
-  if (url === undefined) throw new Error('The node does not say where storage listens.')
+  const url = ready.urls[services.at(-1) ?? '']?.find((each) => each.startsWith('http:'))
+  if (url === undefined) throw new Error('The node does not say where it listens.')
   const token = (await readFile(join(data, 'admin.token'), 'utf8')).trim()
   return { url, token, pid: program.pid, [Symbol.asyncDispose]: async () => await program.stop() }
 }
@@ -45,6 +54,12 @@ export async function putObject({ url, token }: StorageNode, bytes: Uint8Array<A
   const { address } = (await answer.json()) as { readonly address: string }
   if (answer.status > 201) throw new Error(`The node answered ${answer.status} to a put.`)
   return `/o/${address}`
+}
+
+/** `bare-server.ts` with a body of so many bytes. */
+export async function startBare(length: number): Promise<Server> {
+  const program = Program.node(new URL('./bare-server.ts', import.meta.url), [String(length)])
+  return { url: await program.firstLine(), [Symbol.asyncDispose]: async () => await program.stop() }
 }
 
 /** nginx as Debian sets it up, but with one worker and without an access log; serves the files below `root`. */

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Program } from './programs.ts'
-import { putObject, type Server, type StorageNode, startNginx, startNode } from './servers.ts'
+import { putObject, type Server, type StorageNode, startBare, startNginx, startNode } from './servers.ts'
 import { StampedBytes } from './stamped.ts'
 
 /** Among the dependencies: on the drive the repository is on, and in nobody's way. `/tmp` may be memory. */
@@ -15,6 +15,7 @@ export class Workplace implements AsyncDisposable {
   readonly directory: string
   readonly #nginx: string
   readonly #nodes = new Map<string, Promise<StorageNode>>()
+  readonly #bare = new Map<number, Promise<Server>>()
   #peer: Promise<Server> | undefined
   #many: Promise<void> | undefined
 
@@ -35,6 +36,13 @@ export class Workplace implements AsyncDisposable {
   async peer(): Promise<Server> {
     this.#peer ??= startNginx(this.#nginx, join(this.directory, 'nginx'), join(this.directory, 'files'))
     return await this.#peer
+  }
+
+  /** A bare server of so many bytes. */
+  async bare(length: number): Promise<Server> {
+    const started = this.#bare.get(length) ?? startBare(length)
+    this.#bare.set(length, started)
+    return await started
   }
 
   /** New bytes, with the node and as a file of the peer, under the same path. */
@@ -66,6 +74,7 @@ export class Workplace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const servers = await Promise.allSettled([
       ...this.#nodes.values(),
+      ...this.#bare.values(),
       ...(this.#peer === undefined ? [] : [this.#peer]),
     ])
     for (const server of servers) if (server.status === 'fulfilled') await server.value[Symbol.asyncDispose]()

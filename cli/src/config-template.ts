@@ -20,7 +20,9 @@ export function configTemplate(schemas: ConfigSchemas): string {
 
 function lines({ path, does, reload, default: byDefault, environment, secret }: DeclaredKey): string {
   const name = path.at(-1) ?? ''
-  const file = secret === true ? ` Better kept out of this file: ${environment}_FILE.` : ''
+  // A list of secrets says itself where each of them is.
+  const isWritten = secret === true && !Array.isArray(byDefault)
+  const file = isWritten ? ` Better kept out of this file: ${environment}_FILE.` : ''
   const value = byDefault === undefined ? '' : ` ${JSON.stringify(byDefault)}`
   return `\n# ${does}${file} (${reload})\n# ${name} =${value}`
 }

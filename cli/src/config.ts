@@ -94,7 +94,8 @@ async function rowsOfFile(context: CommandContext): Promise<readonly ConfigRow[]
   })
 }
 
-function sourcesOf({ terminal }: CommandContext, path: string | undefined): ConfigSources {
+/** The file, named or by its default name, and the environment; no flags. */
+export function sourcesOf({ terminal }: Pick<CommandContext, 'terminal'>, path: string | undefined): ConfigSources {
   return {
     file: { path: path ?? FILE_DEFAULT, required: path !== undefined },
     environment: terminal.environment,

@@ -35,6 +35,7 @@ const BY_CODE: Readonly<Record<string, ExitName>> = {
   not_ready: 'nodeUnavailable',
   partial: 'partial',
   unreachable: 'nodeUnavailable',
+  unusable_pack: 'integrity',
 }
 
 const BY_KIND: Readonly<Record<ErrorKind, ExitName>> = {

@@ -1,27 +1,50 @@
 /** `cairn name propose|approve|commit`: how a name comes to mean something. */
 
-import { SystemClock } from '@cairn/kernel'
+import { CairnError, SystemClock } from '@cairn/kernel'
 import { itemHash, type NameItem, parseName, parsePayload } from '@cairn/names'
 import { parseAddress, toBase64url } from '@cairn/wire'
 import type { Run } from './command.ts'
+import type { Given } from './given.ts'
 import { propose as proposeItems, quorumResult, readProposal, sayProposal } from './registry-proposal.ts'
 import { withRegistry } from './registry-service.ts'
 import { sameFlags, sayInstant, sayItems, sayQuorum } from './registry-words.ts'
 import { readKeyFile, signingKeyPath, signWith } from './signer-key-file.ts'
 
-/** Proposes what a name is to mean, in place of what it means now. */
+/** Proposes what a name is to mean in place of what it means now, or that it is to mean nothing. */
 export const propose: Run = async (context) => {
   const { given } = context
   const id = parseName(given.operands[0] ?? '')
-  const manifest = parseAddress(given.operands[1] ?? '')
-  const [type, note] = [given.text('type'), given.text('note')]
+  const meaning = meaningOf(given)
+  const note = given.text('note')
+  const reason = given.text('supersede')
   return await withRegistry(context, async (registry) => {
     const current = await registry.client.name(id, undefined, registry.call())
+    if (current === undefined && 'deleted' in meaning) throw nothingToRemove(id)
     const prev = current === undefined ? null : itemHash(current.item)
-    const item: NameItem = { kind: 'name', id, prev, manifest, ...(type === undefined ? {} : { type }) }
-    const payload = parsePayload({ items: [item], ...(note === undefined ? {} : { note }) })
-    return await proposeItems(context, registry, payload)
+    const payload = parsePayload({
+      items: [{ kind: 'name', id, prev, ...meaning }],
+      ...(note === undefined ? {} : { note }),
+    })
+    // Overrules the version that is HEAD now, and none that comes after it.
+    const supersede =
+      reason === undefined ? undefined : { of: (await registry.client.head(registry.call())).hash, reason }
+    return await proposeItems(context, registry, payload, supersede)
   })
+}
+
+function meaningOf(given: Given): Pick<NameItem, 'manifest' | 'type'> | { readonly deleted: true } {
+  const [, address] = given.operands
+  const type = given.text('type')
+  if (given.has('remove') !== (address === undefined) || (given.has('remove') && type !== undefined)) {
+    const detail = 'A proposal gives the name an address, and perhaps a type, or it removes it with --remove.'
+    throw new CairnError('Malformed', detail, { code: 'usage' })
+  }
+  if (address === undefined) return { deleted: true }
+  return { manifest: parseAddress(address), ...(type === undefined ? {} : { type }) }
+}
+
+function nothingToRemove(name: string): CairnError {
+  return new CairnError('NotFound', `${name} means nothing; there is nothing to remove.`, { code: 'no_name' })
 }
 
 /** Signs a proposal with a key of this machine, once everything that is signed has been shown. */

@@ -1,7 +1,7 @@
 /** A proposal as a signer must see it: read from the registry, but recomputed here. */
 import type { OpenProposal, Proposed } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
-import { type LogIdentity, type Payload, payloadHash, signingInput } from '@cairn/names'
+import { type LogIdentity, type Payload, payloadHash, type Supersede, signingInput } from '@cairn/names'
 import type { CommandContext, Outcome } from './command.ts'
 import { identityOf, type Registry } from './registry-service.ts'
 import { sameFlags, sayInstant, sayItems, sayQuorum } from './registry-words.ts'
@@ -45,8 +45,13 @@ export function sayProposal({ log, proposal, payload, input }: ProposalToSign): 
 }
 
 /** Proposes, and says what there is to sign and who has to. */
-export async function propose(context: CommandContext, registry: Registry, payload: Payload): Promise<Outcome> {
-  const proposed: Proposed = await registry.client.propose(payload, undefined, registry.call())
+export async function propose(
+  context: CommandContext,
+  registry: Registry,
+  payload: Payload,
+  supersede?: Supersede,
+): Promise<Outcome> {
+  const proposed: Proposed = await registry.client.propose(payload, supersede, registry.call())
   const { proposal_id: id, quorum } = proposed
   const shown = await readProposal(registry, id)
   if (shown.proposal.payload_b3 !== payloadHash(payload))
@@ -63,7 +68,8 @@ export async function propose(context: CommandContext, registry: Registry, paylo
     },
     data: `${id}\n`,
     message: ['proposed', ...sayProposal(shown), sayQuorum(quorum)].join('\n  '),
-    next: [`npx cairn name approve ${id}${flags} --key FILE`, `npx cairn name commit ${id}${flags}`],
+    // Who is missing signs first: a commit before that is refused.
+    next: quorum.isMet ? [`npx cairn name commit ${id}${flags}`] : [`npx cairn name approve ${id}${flags} --key FILE`],
   }
 }
 

@@ -58,10 +58,10 @@ function twoOfTwo(): SampleLog {
 async function answer(path: string): Promise<Uint8Array> {
   const { client, call } = log.registry()
   if (path === '/registry/head') {
-    const { origin } = log.log
-    const { payload_b3, committed_at } = log.artifacts.at(-1)!
-    return canonicalJson({ ...log.head, payload_b3, committed_at, log_index: 4, origin, minimum_index: 0 })
+    return canonicalJson({ ...log.told() })
   }
+  if (path.startsWith('/registry/proof/'))
+    return log.served.has(path) ? (log.served.get(path) as Uint8Array) : await log.headProof()
   if (path === '/log/checkpoint') return await client.checkpoint(call())
   const tile = parseTilePath(path.slice('/log/'.length))
   if (tile.level !== 'entries') return await client.tile({ ...tile, level: tile.level }, call())
@@ -141,6 +141,16 @@ test('what retention removed cannot be judged: verified in part is exit code 9',
   const part = await verify(...TRUST())
   assert.deepEqual([part.code, part.error?.code], [9, 'partial'])
   assert.deepEqual([part.result['minimum_index'], part.result['entries']], [256, 4])
+  const checked = part.result['checked'] as { check: string; detail: string }[]
+  assert.match(
+    checked.find(({ check }) => check === 'head')?.detail ?? '',
+    /^HEAD, version 2: every signer set since genesis/,
+  )
+  // A registry that cannot prove its HEAD has not been verified at all.
+  const other = new SampleLog([ALICE], 1)
+  log.served.set('/registry/proof/2', await other.headProof())
+  const refused = await verify(...TRUST())
+  assert.deepEqual([refused.code, refused.result['verdict']], [4, 'refused'])
 })
 
 test('no registry there is exit code 5, and what is no address of one is 2', async () => {

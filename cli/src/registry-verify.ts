@@ -1,6 +1,14 @@
 /** `cairn registry verify [URL]`: walks a whole log, says exactly what was checked, and names what is wrong. */
 import { CairnError, SystemClock } from '@cairn/kernel'
-import { type CheckedCheckpoint, type Pin, parseTrust, type TrustFile, verifyCheckpoint } from '@cairn/names'
+import {
+  type CheckedCheckpoint,
+  type Pin,
+  parseProof,
+  parseTrust,
+  type TrustFile,
+  verifyCheckpoint,
+  verifyProof,
+} from '@cairn/names'
 import { systemCrypto } from '@cairn/platform'
 import { type Checkpoint, parseCheckpoint, parseNote } from '@cairn/tlog'
 import { parseDuration } from '@cairn/wire'
@@ -44,7 +52,10 @@ async function verifyLog(context: CommandContext, registry: Registry, given: Tru
     const detail = `The log begins with ${walk.replay.genesis ?? 'nothing'}, not with ${trust.genesis}.`
     return refused(registry, origin, new CairnError('Integrity', detail, { code: 'other_genesis' }), walk)
   }
-  const checked = [...(before?.checked ?? []), ...pinLine(pin), ...walkedLines(walk, checkpoint, head.version)]
+  const proven = walk.replay.isWhole || trust === undefined ? [] : await provenHead(registry, head.version, trust)
+  if (proven instanceof CairnError) return refused(registry, origin, proven, walk)
+  const lines = [...walkedLines(walk, checkpoint, head.version), ...proven]
+  const checked = [...(before?.checked ?? []), ...pinLine(pin), ...lines]
   const unchecked = [...(before?.unchecked ?? UNTRUSTED).filter(({ check }) => check !== 'pin'), ...leftOut(walk, pin)]
   const says = `${spellCount(walk.replay.tally.versions, 'version')}, the newest is ${head.version}, ${head.hash}`
   const verdict = trust === undefined ? 'consistent' : 'verified'
@@ -96,6 +107,19 @@ function refused({ url }: Registry, origin: string, error: CairnError, walk: Wal
       : [{ check: 'entries', detail: `${spellCount(walk.entries, 'entry')} before it hold.` }]
   const examined: Examined = { verdict: 'refused', origin, says: undefined, checked, unchecked: [] }
   return refusedOutcome(examined, error, { url, ...counts, bad_index: walk?.bad?.index ?? null })
+}
+
+/** Of a log whose beginning is gone, HEAD is still proved from genesis on: by the artifacts that are kept for ever. */
+async function provenHead(
+  { client, call }: Registry,
+  version: number,
+  trust: TrustFile,
+): Promise<readonly Line[] | CairnError> {
+  const proof = parseProof(await client.proof({ version }, undefined, call()))
+  const verdict = verifyProof(proof, trust, systemCrypto, { now: new SystemClock().wall() })
+  if (verdict.kind === 'refused') return new CairnError('Integrity', verdict.detail, { code: verdict.code })
+  const detail = `HEAD, version ${version}: every signer set since genesis, its approvals and its place in the log are proved.`
+  return [{ check: 'head', detail }]
 }
 
 function pinLine(pin: Pin | undefined): Line[] {

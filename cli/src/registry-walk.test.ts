@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { RegistryHead } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
 import {
   createAuditHeadLeaf,
@@ -23,7 +24,8 @@ const DAVE = sampleSigner(4, 'dave')
 const twoOfThree = (): SampleLog => new SampleLog([ALICE, BOB, CAROL], 2)
 
 async function walked(log: SampleLog, pin?: Pin): Promise<Walk> {
-  const { entries, head } = log
+  const { entries } = log
+  const head = log.told()
   const common = { origin: log.log.origin, size: entries.length, root: log.root(), head, pin, verifier: systemCrypto }
   return await walkLog(log.registry(), { ...common, onProgress: () => {} })
 }
@@ -97,8 +99,8 @@ test('a tile above that does not match names the entries below it', async () => 
 
 test('entries that agree with their tiles but not with the checkpoint are another log', async () => {
   const log = sample()
-  const { entries, head } = log
-  const root = log.root(entries.length - 1)
+  const { entries } = log
+  const [root, head] = [log.root(entries.length - 1), log.told()]
   const options = { origin: log.log.origin, size: entries.length, root, head, pin: undefined, verifier: systemCrypto }
   const { bad } = await walkLog(log.registry(), { ...options, onProgress: () => {} })
   assert.deepEqual([bad?.index, bad?.detail.includes('another root than the checkpoint')], [undefined, true])
@@ -141,6 +143,25 @@ test('HEAD as it is told must be the one of the log', async () => {
   assert.match(other.detail, /but the registry tells/)
   log.head = { version: honest.version + 1, hash: manifest('no') }
   assert.match((await badOf(log)).detail, /says that HEAD is version 5/)
+})
+
+test('everything that is told of HEAD is held against the log', async () => {
+  const log = sample()
+  const common = { origin: log.log.origin, size: log.entries.length, root: log.root(), pin: undefined }
+  const { log_index: at } = log.told()
+  const lies: readonly [Partial<RegistryHead>, number | undefined, RegExp][] = [
+    [{ payload_b3: manifest('no') }, at, /its payload_b3 is b3:.*, but the registry tells b3:/],
+    [{ committed_at: 1 }, at, /its committed_at is \d+, but the registry tells 1\./],
+    [{ log_index: 3 }, at, /its log_index is \d+, but the registry tells 3\./],
+    [{ origin: 'elsewhere' }, at, /its origin is .*, but the registry tells elsewhere\./],
+    [{ minimum_index: 2 }, undefined, /entries below 2 were removed, and serves them/],
+  ]
+  for (const [lie, index, why] of lies) {
+    const options = { ...common, head: { ...log.told(), ...lie }, verifier: systemCrypto, onProgress: () => {} }
+    const { bad } = await walkLog(log.registry(), options)
+    assert.equal(bad?.index, index)
+    assert.match(bad?.detail ?? '', why)
+  }
 })
 
 /** What a log could try that signs whatever it likes; each ends at the entry that breaks the rules. */
@@ -290,8 +311,8 @@ for (const [lie, [tell, why]] of Object.entries(LIES)) {
 test('genesis belongs to the origin, and has one form', async () => {
   const log = sample()
   const { origin: _origin, ...rest } = { ...log.log }
-  const { entries, head } = log
-  const common = { size: entries.length, root: log.root(), head, pin: undefined, verifier: systemCrypto }
+  const { entries } = log
+  const common = { size: entries.length, root: log.root(), head: log.told(), pin: undefined, verifier: systemCrypto }
   const other = await walkLog(log.registry(), { ...common, origin: 'elsewhere.example/0', onProgress: () => {} })
   assert.equal(other.bad?.index, 0)
   assert.match(other.bad.detail, new RegExp(`${rest.genesis} is not that of elsewhere`))

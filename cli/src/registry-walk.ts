@@ -7,8 +7,9 @@
  *
  * The first entry that is wrong ends it, and is named.
  */
+import type { RegistryHead } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
-import type { Head, Pin } from '@cairn/names'
+import { LogReplay, type MadeVersion, type Pin } from '@cairn/names'
 import {
   HASH_BYTES,
   type Hash,
@@ -20,7 +21,6 @@ import {
   tilePath,
 } from '@cairn/tlog'
 import { equalBytes } from '@cairn/wire'
-import { LogReplay } from './registry-replay.ts'
 import type { Registry } from './registry-service.ts'
 
 export interface WalkOptions {
@@ -29,7 +29,7 @@ export interface WalkOptions {
   readonly size: number
   readonly root: Hash
   /** HEAD as the registry told it before the checkpoint was fetched. */
-  readonly head: Head
+  readonly head: RegistryHead
   /** The tree that was seen before. */
   readonly pin: Pin | undefined
   readonly verifier: SignatureVerifier
@@ -105,6 +105,7 @@ class Walker {
     for (const content of this.#tree.partialTiles()) await this.#holdTile(content)
     if (!equalBytes(this.#tree.root(), root))
       throw new BadLog(undefined, `The ${size} entries have another root than the checkpoint was signed for.`)
+    this.#holdMinimum()
     if (!this.#sawHead && this.#replay.isWhole)
       throw new BadLog(
         undefined,
@@ -133,11 +134,34 @@ class Walker {
       throw this.#unlessOurs(error, index, `Entry ${index} breaks the rules of the registry`)
     }
     this.#entries += 1
-    const { version, hash: known } = this.#options.head
-    const { head } = this.#replay
-    if (head?.version === version && head.hash !== known)
-      throw new BadLog(index, `Entry ${index} makes version ${version} ${head.hash}, but the registry tells ${known}.`)
-    this.#sawHead ||= head?.version === version
+    const { made } = this.#replay
+    if (this.#sawHead || made === undefined || made.version !== this.#options.head.version) return
+    this.#sawHead = true
+    this.#holdHead(index, made)
+  }
+
+  /** Everything the registry tells of HEAD is what its log makes of that version. */
+  #holdHead(index: number, made: MadeVersion): void {
+    const { head, origin } = this.#options
+    const pairs = [
+      ['hash', made.hash, head.hash],
+      ['payload_b3', made.payload_b3 ?? head.payload_b3, head.payload_b3],
+      ['committed_at', made.committed_at, head.committed_at],
+      ['log_index', made.log_index, head.log_index],
+      ['origin', origin, head.origin],
+    ] as const
+    for (const [field, found, told] of pairs) {
+      if (found === told) continue
+      const detail = `Entry ${index} makes version ${head.version}: its ${field} is ${found}, but the registry tells ${told}.`
+      throw new BadLog(index, detail)
+    }
+  }
+
+  /** Entries that are said to be removed are; more may have been removed since that was said. */
+  #holdMinimum(): void {
+    const told = this.#options.head.minimum_index
+    if (told <= this.#minimumIndex) return
+    throw new BadLog(undefined, `The registry says that entries below ${told} were removed, and serves them.`)
   }
 
   /** Adds a leaf; every tile that this makes full is held against the published one. */

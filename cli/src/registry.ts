@@ -59,6 +59,25 @@ function warningsOf(current: SignerSet, next: SignerSet): string[] {
   ]
 }
 
+/** Shows a restored registry the newest checkpoint anybody has seen: if it has all of it, it may write again. */
+export const adopt: Run = async (context) => {
+  const path = context.given.text('checkpoint')
+  if (path === undefined) {
+    const detail = 'Name the newest checkpoint of this log that anybody has seen, with --checkpoint FILE.'
+    throw new CairnError('Malformed', detail, { code: 'usage' })
+  }
+  const note = await readWhole(path)
+  return await withRegistry(context, async (registry) => {
+    const size = await registry.client.adopt(note, registry.call())
+    const flags = sameFlags(context.given)
+    return {
+      result: { size },
+      message: `all ${size} entries of that checkpoint are here; the registry writes again after a restart`,
+      next: [`npx cairn stop${flags}`, `npx cairn start${flags}`],
+    }
+  })
+}
+
 /** Writes down whom to believe about this registry: worth as much as the way to the node it was asked over. */
 export const trust: Run = async (context) => {
   const path = context.given.text('output') ?? '-'

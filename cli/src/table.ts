@@ -2,7 +2,9 @@
  * Every command there is. Parsing, `--help`, completion, the page of commands and the tests of the output read this
  * one table; a command is loaded only when it runs, so that the help never waits for the server's stack.
  */
+import { BRIDGE_COMMANDS, BRIDGE_NOUNS } from './bridge-table.ts'
 import type { CommandRow, OperandRow, OptionRow } from './command.ts'
+import { CONFIG_FILE, PROGRESS } from './shared-rows.ts'
 
 /** What the first word of a command with two is about. */
 export const NOUNS: Readonly<Record<string, string>> = {
@@ -11,22 +13,10 @@ export const NOUNS: Readonly<Record<string, string>> = {
   name: 'Names: propose what one means, approve it, commit it, see what it means and meant.',
   registry: 'The registry as a whole: who signs, whom to believe, and whether its log holds.',
   token: 'Capability tokens: who may do what, at which service, until when.',
-}
-
-const CONFIG_FILE: OptionRow = {
-  name: 'config',
-  value: 'FILE',
-  does: 'The configuration (default ./cairn.toml, if there is one).',
+  ...BRIDGE_NOUNS,
 }
 
 const ADDRESS: OperandRow = { name: 'ADDRESS', required: true, does: 'the address, b3: and 64 hexadecimal digits.' }
-
-const PROGRESS: OptionRow = {
-  name: 'progress',
-  value: 'FORM',
-  choices: ['json'],
-  does: 'How far it is, as JSON lines on standard error.',
-}
 
 const TOKEN: OperandRow = {
   name: 'TOKEN',
@@ -164,6 +154,43 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./scrub.ts')).scrub,
   },
   {
+    name: 'resolve',
+    summary: 'What a name or an address means, who holds it, and the proof of it.',
+    operands: [{ name: 'KEY', required: true, does: 'name: and a name, such as name:site@1.0, or an address.' }],
+    options: [
+      { name: 'fresh', does: 'Ask past what the index keeps.' },
+      {
+        name: 'proof',
+        value: 'FILE',
+        does: 'Write the proof of it, for `cairn verify-proof`.',
+      },
+    ],
+    examples: [
+      { line: 'cairn resolve name:site@1.0', does: 'address and providers' },
+      { line: 'cairn resolve name:site@1.0 --proof site.proof', does: 'to show it to somebody who trusts nobody' },
+    ],
+    load: async () => (await import('./resolve.ts')).resolve,
+  },
+  {
+    name: 'providers',
+    summary: 'Who holds an address, best first: id, class, score, when last seen, where.',
+    operands: [{ ...ADDRESS, does: 'the address, or its CID.' }],
+    options: [
+      { name: 'limit', value: 'N', does: 'At most this many, up to 32 (default 5).' },
+      { name: 'region', value: 'REGION', does: 'Prefer those who say they are there.' },
+    ],
+    examples: [{ line: `cairn providers ${SAMPLE_ADDRESS} --region eu-west`, does: 'the nearest first' }],
+    load: async () => (await import('./providers.ts')).providers,
+  },
+  {
+    name: 'peers',
+    summary: 'Whom the node knows in the network, and whether it is connected to them.',
+    operands: [],
+    options: [],
+    examples: [{ line: 'cairn peers --json', does: 'for a program' }],
+    load: async () => (await import('./peers.ts')).peers,
+  },
+  {
     name: 'key new',
     summary: 'A new key of a signer. Standard output is its public half, as a signer set lists it. Never overwrites.',
     operands: [
@@ -190,10 +217,22 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'Propose what a name is to mean. Standard output is the id of the proposal.',
     operands: [
       { name: 'NAME', required: true, does: 'the name, such as site@1.0.' },
-      { ...ADDRESS, does: 'the address it is to mean.' },
+      { ...ADDRESS, required: false, does: 'the address it is to mean; none with --remove.' },
     ],
-    options: [{ name: 'type', value: 'TYPE', does: 'The media type the signers vouch for, such as text/html.' }, NOTE],
-    examples: [{ line: `cairn name propose site@1.0 ${SAMPLE_ADDRESS}`, does: 'what is to be signed, and who has to' }],
+    options: [
+      { name: 'type', value: 'TYPE', does: 'The media type the signers vouch for, such as text/html.' },
+      { name: 'remove', does: 'Propose that the name means nothing any more.' },
+      {
+        name: 'supersede',
+        value: 'REASON',
+        does: 'Overrule the newest version, and say why: it commits only while that is the newest.',
+      },
+      NOTE,
+    ],
+    examples: [
+      { line: `cairn name propose site@1.0 ${SAMPLE_ADDRESS}`, does: 'what is to be signed, and who has to' },
+      { line: 'cairn name propose site@1.0 --remove', does: 'to take a name back' },
+    ],
     load: async () => (await import('./name.ts')).propose,
   },
   {
@@ -268,6 +307,22 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./registry.ts')).rotate,
   },
   {
+    name: 'registry adopt',
+    summary: 'Let a registry that was restored from a backup write again, once it is shown that nothing is missing.',
+    operands: [],
+    options: [
+      {
+        name: 'checkpoint',
+        value: 'FILE',
+        does: 'The newest checkpoint of this log that anybody has seen, as /log/checkpoint gave it.',
+      },
+    ],
+    examples: [
+      { line: 'cairn registry adopt --checkpoint newest.txt', does: 'then stop and start the node once more' },
+    ],
+    load: async () => (await import('./registry.ts')).adopt,
+  },
+  {
     name: 'registry trust',
     summary: 'Write down whom to believe about this registry: its origin, its first version, its log keys.',
     operands: [],
@@ -296,6 +351,7 @@ export const COMMANDS: readonly CommandRow[] = [
     ],
     load: async () => (await import('./verify-proof.ts')).verify,
   },
+  ...BRIDGE_COMMANDS,
   {
     name: 'config init',
     summary: 'Write a configuration with every key, its default and what it does. Never overwrites.',

@@ -12,28 +12,43 @@ import { firstLine, NODE_WAIT_MS, Workplace } from './processes.ts'
 
 const TOKEN = /^[\w-]+\n$/
 const MINT_BODY = JSON.stringify({ aud: 'storage', scopes: ['storage:write'] })
+/** What `put` stores here. */
+const EMPTY = addressOf(new Uint8Array(0))
 const TID = '000102030405060708090a0b0c0d0e0f'
 
 /** How each command is run here, and all that its standard output may hold. */
 const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly data: RegExp }>> = {
   status: { args: [], data: /^cairn \S+ · pid \d+ · up .*\n\n(?: {2}.*\n)+$/ },
   put: { args: ['/dev/null'], data: /^b3:[0-9a-f]{64}\n$/ },
-  get: { args: [addressOf(new Uint8Array(0)), '-o', '/dev/null', '--force'], data: /^$/ },
+  get: { args: [EMPTY, '-o', '/dev/null', '--force'], data: /^$/ },
   ls: { args: [], data: /^(?:b3:[0-9a-f]{64} {2}\d+ {2}\S+\n)+$/ },
+  resolve: { args: [EMPTY], data: /^key +b3:\S+\nmanifest +b3:\S+\nsource +\w+, \d+ seconds? old\nproviders +\S.*\n$/ },
+  providers: { args: [EMPTY], data: /^\S+ {2}\w+ {2}[\d.]+ {2}\d+ s ago {2}http\S+\n$/ },
+  peers: { args: [], data: /^$/ },
   scrub: { args: [], data: /^round .*\nread .*\ndamaged .*\nbefore .*\n$/ },
   'config init': { args: ['fresh.toml'], data: /^fresh\.toml\n$/ },
   'config validate': { args: ['fresh.toml'], data: /^$/ },
-  'config print': { args: ['--origin'], data: /^(?:[a-z_.]+ +\S.* +(?:live|rebind|restart) +\S.*\n)+$/ },
+  'config print': { args: ['--origin'], data: /^(?:[a-z0-9_.]+ +\S.* +(?:live|rebind|restart) +\S.*\n)+$/ },
   'config reload': { args: [], data: /^$/ },
   'token mint': { args: ['--for', 'storage', '--scope', 'storage:write', '--ttl', '1h'], data: TOKEN },
   'token attenuate': { args: ['--for', 'node', '--ttl', '10m'], data: TOKEN },
   'token inspect': { args: [], data: /^(?:(?:(?:for|allows|only|until|tid|kid) +\S.*)?\n)+$/ },
   'token rotate': { args: [], data: /^[0-9a-f]+\n$/ },
   'token revoke': { args: [TID], data: /^$/ },
+  'hook ls': { args: [], data: /^(?:\w+ +(?:enabled|off) +no secret {2}nothing accepted\n){5}$/ },
+  'mailbox peek': { args: ['deploys'], data: /^$/ },
+  'mailbox dead': { args: ['deploys'], data: /^$/ },
+  'mailbox replay': { args: ['deploys'], data: /^$/ },
+  audit: { args: [], data: /^$/ },
+  'audit verify': {
+    args: [],
+    data: /^verdict +sound\nlines +0 lines read\nanchored +to 0 of 0, .*\nhead +b3:0+\nnot checked +.*\n$/,
+  },
+  'pack ls': { args: [], data: /^$/ },
   completion: { args: ['bash'], data: /^_cairn\(\) \{[\s\S]*complete -o default -F _cairn cairn\n$/ },
 }
 
-/** Those with tests of their own: below, in storing.test.ts, key.test.ts, verify-proof.test.ts and registry-story.test.ts. */
+/** Those with tests of their own: below, in storing.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, bridges.test.ts and packs.test.ts. */
 const ELSEWHERE: readonly string[] = [
   'start',
   'stop',
@@ -41,6 +56,9 @@ const ELSEWHERE: readonly string[] = [
   'key new',
   'verify-proof',
   ...['propose', 'approve', 'commit', 'show', 'log'].map((verb) => `name ${verb}`),
+  ...['add', 'tail', 'test', 'replay'].map((verb) => `hook ${verb}`),
+  ...['lease', 'ack', 'nack'].map((verb) => `mailbox ${verb}`),
+  ...['add', 'rm', 'verify'].map((verb) => `pack ${verb}`),
   ...['signers', 'rotate', 'trust', 'verify'].map((verb) => `registry ${verb}`),
 ]
 

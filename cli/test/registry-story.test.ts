@@ -96,7 +96,6 @@ test('one proposes: what is to be signed and who has to is said', async () => {
     '    {"expires_at":TIME,"genesis":"b3:…","origin":"registry.example.org/cairn/…","payload_b3":"b3:…","proposal_id":"p_…","signer_set_hash":"b3:…"}',
     '  0 of the 2 approvals needed (of 3 signers) are there; ask 2 of alice, bob, carol.',
     `  Next:  npx cairn name approve p_… ${flags} --key FILE`,
-    `    or:  npx cairn name commit p_… ${flags}`,
     '',
   ])
 })

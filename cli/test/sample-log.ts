@@ -1,6 +1,6 @@
 /** A log in memory that can be as dishonest as a test wants: what a registry would publish, without the registry. */
 import assert from 'node:assert/strict'
-import type { RegistryClient } from '@cairn/clients'
+import type { RegistryClient, RegistryHead } from '@cairn/clients'
 import { CairnError, Deadline, SystemClock } from '@cairn/kernel'
 import {
   type Approval,
@@ -169,6 +169,15 @@ export class SampleLog {
     assert.ok(signerSetOf(open.payload) !== undefined)
   }
 
+  /** HEAD as the registry tells it: of the version that `head` names, true or not. */
+  told(minimumIndex = 0): RegistryHead {
+    const { payload_b3, committed_at } = this.artifacts.at(-1)!
+    const leaf = encodeLeaf(createCommitLeaf(this.artifacts.at(-1)!))
+    const index = this.entries.findIndex((entry) => equalBytes(entry, leaf))
+    const { origin } = this.log
+    return { ...this.head, payload_b3, committed_at, log_index: index, origin, minimum_index: minimumIndex }
+  }
+
   get trust(): TrustFile {
     const { origin, genesis } = this.log
     return { origin, genesis, logKeys: [verifierKey(origin, 'ed25519', systemCrypto.ed25519PublicKey(LOG_SEED))] }
@@ -212,6 +221,19 @@ export class SampleLog {
         : { consistency: { from, hashes: await consistencyProof(from, size, this.#hashes()) } }),
     }
     return encodeProof(proof)
+  }
+
+  /** The file that proves HEAD. */
+  async headProof(): Promise<Uint8Array> {
+    const isWanted = ({ version, payload }: Artifact): boolean =>
+      signerSetOf(payload) !== undefined || version === this.head.version
+    return encodeProof({
+      type: 'version',
+      version: this.head.version,
+      checkpoint: this.checkpoint(),
+      commits: await Promise.all(this.artifacts.filter(isWanted).map(async (artifact) => await this.#proven(artifact))),
+      signerSet: this.state.prove('signer_set', 'root'),
+    })
   }
 
   async #proven(artifact: Artifact): Promise<ProvenCommit> {

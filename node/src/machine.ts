@@ -6,6 +6,7 @@ import {
   type LogLevel,
   LogOutput,
   nodeLookup,
+  openIsolated,
   openWorkers,
   type Platform,
   PROCESS_METRICS,
@@ -41,7 +42,13 @@ export class Machine implements AsyncDisposable {
     this.log = new LogOutput({ destination: standardError(), format, level, clock: new SystemClock() })
     const { runtime, metrics } = this.#runtime('node', PROCESS_METRICS)
     const transport = new UndiciTransport(runtime)
-    this.#shared = { workers: openWorkers(runtime), transport, lookup: nodeLookup, memoryBytes }
+    this.#shared = {
+      workers: openWorkers(runtime),
+      isolated: openIsolated(runtime),
+      transport,
+      lookup: nodeLookup,
+      memoryBytes,
+    }
     this.#processMetrics = new ProcessMetrics(runtime, metrics)
     this.node = this.#machine(runtime, metrics)
   }
@@ -55,6 +62,7 @@ export class Machine implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#processMetrics.close()
     await this.#shared.workers.close()
+    await this.#shared.isolated?.close()
     await this.#shared.transport.close()
     this.log.close()
   }

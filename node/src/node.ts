@@ -5,7 +5,6 @@
  *
  *     stop: every service drains at once; the node's own port goes last, then files, threads, log
  */
-import type { StorageClient } from '@cairn/clients'
 import { Bus, openQueue, type Queue, type StopReport, Watch } from '@cairn/kernel'
 import type { ServiceModule, StartedService } from '@cairn/platform'
 import {
@@ -21,11 +20,13 @@ import {
   runService,
   type ServiceConfig,
 } from '@cairn/platform'
+import type { Audience, Scope } from '@cairn/wire'
 import type { NodeConfig } from './config.ts'
 import type { Machine } from './machine.ts'
+import { type NeighbourAccess, neighboursOf } from './neighbours.ts'
+import { readOperatorFile } from './operator-file.ts'
 import { probe } from './probe.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
-import { type StorageAccess, storageAccess } from './storage-access.ts'
 import type { TokenKeys } from './token-keys.ts'
 import { NODE_TOPOLOGY } from './topology.ts'
 import { VERSION } from './version.ts'
@@ -48,7 +49,7 @@ export class CairnNode implements NodeControl {
   readonly #parts: NodeParts
   readonly #services: Started[] = []
   /** How services of this node call each other. */
-  readonly #accesses: StorageAccess[] = []
+  readonly #accesses: NeighbourAccess[] = []
   readonly #stopOrder = new Watch<'none' | 'drain' | 'abort'>('none')
   readonly #reloads: Queue<ReloadSource>
   /** Only what every service says about itself. */
@@ -168,10 +169,16 @@ export class CairnNode implements NodeControl {
   }
 
   async #startService(module: ServiceModule): Promise<Started> {
-    const { machine, store, data } = this.#parts
+    const { machine, store, data, amnesia } = this.#parts
     const { platform, metricsText } = machine.service(module.name, module.metrics)
+    const amnesiaBytes = amnesia ? (store.config('node').current as NodeConfig).amnesia_bytes : undefined
     const host = {
       ...this.#neighbours(module.name, platform),
+      amnesia,
+      amnesiaBytes,
+      identitySeed: data.secret('node-identity'),
+      readRoots: readOperatorFile,
+      selfUrls: () => this.#services.find(({ name }) => name === 'storage')?.running.urls ?? [],
       platform,
       config: store.config(module.name) as never,
       authorizer: capabilityAuthorizer(platform.clock, () => this.keys.verifier(module.name)),
@@ -187,14 +194,12 @@ export class CairnNode implements NodeControl {
     return { name: module.name, ...started }
   }
 
-  /** The services of this node that another of them calls. */
-  #neighbours(name: string, platform: Machine['node']['platform']): { readonly storage?: StorageClient } {
-    const storage = this.#services.find((service) => service.name === 'storage')
-    if (name !== 'registry' || storage === undefined) return {}
-    const { ingress } = storage.running
-    const access = storageAccess(platform, ingress, (scopes) => this.keys.mint('storage', scopes, []))
+  #neighbours(name: Audience, platform: Machine['node']['platform']): NeighbourAccess['clients'] {
+    const ingressOf = (called: string) => this.#services.find((service) => service.name === called)?.running.ingress
+    const tokenFor = (audience: Audience, scopes: readonly Scope[]) => this.keys.ownToken(audience, scopes)
+    const access = neighboursOf(platform, name, { ingressOf, tokenFor })
     this.#accesses.push(access)
-    return { storage: access.client }
+    return access.clients
   }
 
   /** The port of the node itself, and the socket in the data directory that the command line uses. */

@@ -1,6 +1,9 @@
+import { EDGE } from '@cairn/edge'
+import { INDEX } from '@cairn/index'
+import { INTEROP } from '@cairn/interop'
 import type { ServiceModule } from '@cairn/platform'
 import { REGISTRY } from '@cairn/registry'
 import { STORAGE } from '@cairn/storage'
 
 /** Every service this program has, in the order they start: one that others call goes before them. */
-export const SERVICES: readonly ServiceModule[] = [STORAGE, REGISTRY]
+export const SERVICES: readonly ServiceModule[] = [STORAGE, REGISTRY, INDEX, EDGE, INTEROP]

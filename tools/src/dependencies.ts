@@ -11,6 +11,8 @@ const NODE: Reason = {
   why: 'The Node we run on, pinned through npm: one package for each platform, no install script.',
 }
 
+const LIBP2P = 'Apache-2.0 OR MIT'
+
 /** One row for each package outside the repository that some package.json asks for. */
 export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ['@biomejs/biome', { licence: 'MIT OR Apache-2.0', why: 'Formats the code and sorts imports in milliseconds.' }],
@@ -62,6 +64,32 @@ export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ['smol-toml', { licence: 'BSD-3-Clause', why: 'Reads the config file and keeps positions for error messages.' }],
   ['typescript', { licence: 'Apache-2.0', why: 'Checks types; Node itself runs the files.' }],
   ['undici', { licence: 'MIT', why: 'The HTTP client: pools, timeouts and aborts we can set per call.' }],
+  [
+    '@helia/delegated-routing-v1-http-api-client',
+    { licence: 'Apache-2.0 OR MIT', why: 'A stock client of Delegated Routing that our index must satisfy.' },
+  ],
+  ['@libp2p/crypto', { licence: LIBP2P, why: 'The identity key in the form libp2p wants.' }],
+  ['@libp2p/identify', { licence: LIBP2P, why: 'Peers tell each other which protocols they speak; kad-dht needs it.' }],
+  ['@libp2p/kad-dht', { licence: LIBP2P, why: 'The distributed hash table itself: nothing distributed is home-made.' }],
+  ['@libp2p/memory', { licence: LIBP2P, why: 'A transport within one process, for a hundred real nodes in a test.' }],
+  ['@libp2p/noise', { licence: LIBP2P, why: 'The handshake that proves who a peer is.' }],
+  ['@libp2p/peer-id', { licence: LIBP2P, why: 'Reads and writes peer ids.' }],
+  ['@libp2p/ping', { licence: LIBP2P, why: 'kad-dht asks old contacts whether they are alive with it.' }],
+  ['@libp2p/tcp', { licence: LIBP2P, why: 'The transport of the hash table.' }],
+  ['@libp2p/yamux', { licence: LIBP2P, why: 'Many streams over one connection.' }],
+  ['@multiformats/multiaddr', { licence: LIBP2P, why: 'Addresses of peers.' }],
+  [
+    '@octokit/webhooks-examples',
+    { licence: 'MIT', why: 'Recorded payloads of every GitHub event, to test webhooks on.' },
+  ],
+  ['@octokit/webhooks-methods', { licence: 'MIT', why: "GitHub's own signer and verifier, to hold ours against." }],
+  ['@slack/bolt', { licence: 'MIT', why: "Slack's own verifier, to hold ours against." }],
+  ['libp2p', { licence: LIBP2P, why: 'Connections, streams and peers below the hash table; loaded on first use.' }],
+  ['maplibre-gl', { licence: 'BSD-3-Clause', why: 'The map that must draw our tiles, in a browser under test.' }],
+  ['playwright-core', { licence: 'Apache-2.0', why: 'Drives a real browser in tests.' }],
+  ['pmtiles', { licence: 'BSD-3-Clause', why: "The format author's reader, to hold ours against." }],
+  ['standardwebhooks', { licence: 'MIT', why: 'The reference signer of Standard Webhooks, to hold ours against.' }],
+  ['stripe', { licence: 'MIT', why: "Stripe's own signer and verifier, to hold ours against." }],
   ['zod', { licence: 'MIT', why: 'One schema gives validation, types, the API description and the config reference.' }],
 ])
 

@@ -62,6 +62,8 @@ const isLong = process.argv.includes('--long')
 const filters = process.argv.slice(2).filter((argument) => argument !== '--long')
 if (isLong) process.env['CAIRN_LONG'] = '1'
 const root = process.cwd()
+// Every file is a process of its own and most load the same modules: compiling them once saves a third of a second each.
+process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/compile')
 const files = selectFiles(root, isLong ? LONG_PATTERNS : PATTERNS, filters)
 const startedAt = performance.now()
 process.stdout.write(`node ${process.version}, ${files.length} test files\n`)

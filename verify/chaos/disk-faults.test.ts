@@ -4,7 +4,7 @@ import { type Fault, type FaultyOperation, STRIKES } from '../virtual/faults.ts'
 import { countCalls, runWithFault } from './disk-faults.ts'
 
 /** With the long setting every call; else about this many of each operation. */
-const CALLS_MAX = process.env['CAIRN_LONG'] === '1' ? Number.POSITIVE_INFINITY : 5
+const CALLS_MAX = process.env['CAIRN_LONG'] === '1' ? Number.POSITIVE_INFINITY : 3
 /** The lock is not the store's but the node's: see `data-directory-faults.test.ts`. */
 const ELSEWHERE: readonly FaultyOperation[] = ['lock']
 

@@ -12,6 +12,8 @@ const STORE = new URL('../../packages/store/src/', import.meta.url)
 const PLATFORM = new URL('../../packages/platform/src/', import.meta.url)
 const SEEDS_MAX = 12
 const CUTS = 150
+/** A campaign for each: only every fourth of them, unless there is time. */
+const STEP = process.env['CAIRN_LONG'] === '1' ? 1 : 4
 
 /** The first complaint of the power-cut campaign about the store in this directory. */
 async function storeComplaint(directory: URL, likely: number): Promise<string | undefined> {
@@ -45,7 +47,7 @@ function testPlants(
   plants: readonly Plant[],
   complaint: (directory: URL, likely: number) => Promise<string | undefined>,
 ): void {
-  for (const plant of plants) {
+  for (const plant of plants.filter((_, at) => at % STEP === 0)) {
     test(plant.name, async (t) => {
       const look = async (directory: URL): Promise<string | undefined> => await complaint(directory, plant.seed ?? 1)
       const found = await withMutant(source, { ...plant, expect: '' }, look)

@@ -17,6 +17,8 @@ export interface Node {
 export interface HashedOptions {
   /** A model that grows past this is too big, or does not end. */
   readonly maxStates?: number
+  /** The search ends with the first schedule that shows this fault. */
+  readonly until?: string
 }
 
 /** The first 256 ways back to a known state, then every 16th, are walked on, to see that they lead to the same futures. */
@@ -31,8 +33,8 @@ const AUDIT_EVERY = 16
  * schedule is repeated (determinism), every other way into it must show the same faults and choices, and
  * a sample of those ways must lead on to the same states (nothing is missing from the fingerprint).
  */
-export function exploreHashed(model: Model, { maxStates = 500_000 }: HashedOptions = {}): Outcome {
-  return endOutcome(new HashedSearch(model, maxStates).run())
+export function exploreHashed(model: Model, { maxStates = 500_000, until }: HashedOptions = {}): Outcome {
+  return endOutcome(new HashedSearch(model, maxStates).run(until))
 }
 
 class HashedSearch {
@@ -49,15 +51,17 @@ class HashedSearch {
     this.#outcome = beginOutcome(model, 'hashed')
   }
 
-  run(): Outcome {
+  run(until?: string): Outcome {
     this.#visit(new World(this.#model), -1, undefined)
-    for (let at = 0; at < this.#nodes.length; at += 1) this.#expand(at)
+    const isFound = (): boolean => until !== undefined && this.#outcome.failures.has(until)
+    for (let at = 0; at < this.#nodes.length && !isFound(); at += 1) this.#expand(at)
+    this.#outcome.states = this.#nodes.length
+    if (isFound()) return this.#outcome
     // A fault stands by itself: its schedule shows it. Only a clean result rests on the fingerprint.
     if (this.#outcome.failures.size === 0) this.#audit()
     for (const { goal, schedule, loop } of livenessFailures(this.#nodes, (at) => this.#scheduleTo(at))) {
       recordFault(this.#outcome, missedGoal(goal), schedule, loop)
     }
-    this.#outcome.states = this.#nodes.length
     return this.#outcome
   }
 

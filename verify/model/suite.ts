@@ -72,7 +72,7 @@ async function findMutant<Cores>(
   return await withMutant(source.directory, mutant, async (directory) => {
     const found: string[] = []
     for (const model of modelsOf(suite, await source.load(directory))) {
-      const outcome = exploreHashed(model)
+      const outcome = exploreHashed(model, { until: mutant.expect })
       const failure = outcome.failures.get(mutant.expect)
       if (failure !== undefined) return { outcome, failure }
       found.push(`${model.name}: ${faultNames(outcome).join(', ') || 'passes'}`)

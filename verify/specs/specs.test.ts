@@ -6,6 +6,8 @@ import { check, SPECS, tlcIsMissing } from './tlc.ts'
 
 const SAFETY = 'RegistryHead.cfg'
 const LIVENESS = 'RegistryHeadAnswers.cfg'
+/** Every broken variant is a virtual machine of its own to start: only some of them, unless there is time. */
+const BROKEN_VARIANTS = process.env['CAIRN_LONG'] === '1' ? REGISTRY_HEAD_MUTANTS : REGISTRY_HEAD_MUTANTS.slice(0, 2)
 
 describe('RegistryHead in TLA+', async () => {
   const missing = await tlcIsMissing()
@@ -25,7 +27,7 @@ describe('RegistryHead in TLA+', async () => {
     t.diagnostic(`liveness: ${states} states`)
   })
 
-  for (const mutant of REGISTRY_HEAD_MUTANTS) {
+  for (const mutant of BROKEN_VARIANTS) {
     test(`finds the broken variant: ${mutant.name}`, { skip }, async (t) => {
       const { violated, text } = await check('RegistryHead', configOf(mutant), mutant)
       assert.equal(violated, mutant.expect, text.slice(0, 10_000))

@@ -105,6 +105,12 @@ export class VirtualMachine {
       metrics: new MemoryMetrics(metrics),
       topology: new LiveTopology((resource) => log.debug({ resource }, 'dropped without close')),
     }
+    const workers = new WorkerPool(runtime, {
+      name: 'workers',
+      threads: WORKER_THREADS,
+      queueCapacity: WORKER_QUEUE_CAPACITY,
+      makeThread: () => new InlineThread(life, outside, WORKER_TASK_MS),
+    })
     const mount: Mount = { life, drive: this.drive, faults: this.faults, runtime }
     this.#platform = {
       ...runtime,
@@ -114,11 +120,8 @@ export class VirtualMachine {
       lookup: network.lookup(life),
       crypto: systemCrypto,
       process: new VirtualProcess(1000 + this.#lives, environment, (code) => this.#exit(code)),
-      workers: new WorkerPool(runtime, {
-        threads: WORKER_THREADS,
-        queueCapacity: WORKER_QUEUE_CAPACITY,
-        makeThread: () => new InlineThread(life, outside, WORKER_TASK_MS),
-      }),
+      workers,
+      isolated: workers,
       listen: (port, listener) => network.listen(life, port, listener),
     }
     return this.#platform

@@ -7,7 +7,7 @@
  */
 import { type Breakers, type Deadline, RETRY, type RetryPolicy, type Runtime, retry, toCairnError } from '@cairn/kernel'
 import { type IncomingResponse, joinUrl, type Transport } from '@cairn/platform'
-import { createUlid, type Scope } from '@cairn/wire'
+import { attenuateToken, type Caveat, createUlid, type Scope } from '@cairn/wire'
 import { readProblem } from './problem-error.ts'
 import { requireScope, type ScopeGrant } from './scope-grant.ts'
 
@@ -17,6 +17,8 @@ export interface CallContext {
   /** Made up where a call starts something new. */
   readonly corrId?: string
   readonly signal?: AbortSignal | undefined
+  /** What this call is narrowed to: the token presented carries these as well. */
+  readonly caveats?: readonly Caveat[]
 }
 
 export interface CallerOptions {
@@ -63,10 +65,10 @@ export class Caller {
   async call<T>(call: Call<T>, context: CallContext): Promise<T> {
     const { runtime, grant, target } = this.#options
     if (call.scope !== undefined) requireScope(grant, call.scope, target)
-    const corrId = context.corrId ?? createUlid(runtime.clock.wall(), runtime.random.bytes(10))
+    const corrId = context.corrId ?? createUlid(Math.floor(runtime.clock.wall()), runtime.random.bytes(10))
     const attempt = async (): Promise<T> => {
       // Outside the breaker: a token we do not have is not the target's fault.
-      const token = call.scope === undefined ? {} : { authorization: `Bearer ${await grant.bearer()}` }
+      const token = call.scope === undefined ? {} : { authorization: `Bearer ${await bearer(grant, context)}` }
       return await this.#throughBreaker(call, context, { ...call.headers, ...token, 'x-corr-id': corrId })
     }
     if (!call.idempotent) return await attempt()
@@ -110,4 +112,9 @@ export class Caller {
     if (!isAnswer) throw await readProblem(response, target)
     return await call.read(response)
   }
+}
+
+async function bearer(grant: ScopeGrant, { caveats = [] }: CallContext): Promise<string> {
+  const token = await grant.bearer()
+  return caveats.length === 0 ? token : attenuateToken(token, caveats)
 }

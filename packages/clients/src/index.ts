@@ -1,5 +1,38 @@
+export {
+  type AuditAnchor,
+  type AuditFacts,
+  type AuditLine,
+  type AuditVerdict,
+  auditLineHash,
+  decodeAuditLine,
+  encodeAuditLine,
+  NO_LINE,
+  verifyAudit,
+} from './audit-trail.ts'
 export { type Call, type CallContext, Caller, type CallerOptions } from './caller.ts'
+export { type EdgeClient, type EdgePack, edgeClient } from './edge-client.ts'
 export { InProcessTransport } from './in-process-transport.ts'
+export type {
+  Announced,
+  Hedge,
+  KnownPeer,
+  KnownPeers,
+  ProviderClass,
+  ProviderSet,
+  RankedProvider,
+  Resolution,
+  ResolutionSource,
+} from './index-answers.ts'
+export { type IndexClient, indexClient, type ProvidersOptions, type ResolveOptions } from './index-client.ts'
+export type {
+  AuditPage,
+  LeasedMessage,
+  LeaseReceipt,
+  MailboxMessage,
+  MailboxPage,
+  WebhookAnswer,
+} from './interop-answers.ts'
+export { type InteropClient, interopClient, type PageRequest } from './interop-client.ts'
 export {
   type NodeClient,
   nodeClient,
@@ -22,4 +55,5 @@ export { type ProofSubject, type RegistryClient, registryClient } from './regist
 export type { RegistryEvent } from './registry-stream.ts'
 export { badAnswer, readObject, readText } from './response-body.ts'
 export { NO_SCOPES, type ScopeGrant } from './scope-grant.ts'
-export { type StorageClient, type StoredObject, storageClient } from './storage-client.ts'
+export type { ReceivedEvent } from './server-events.ts'
+export { type ObjectPage, type StorageClient, type StoredObject, storageClient } from './storage-client.ts'

@@ -175,6 +175,8 @@ function proposalIn({ proposal_id, expires_at, supersede, signer_set_hash, paylo
 
 export const readQuorum: Read<Quorum> = answer((value) => quorum(objectOf(value)['quorum']))
 
+export const readAdopted: Read<number> = answer((value) => count(objectOf(value), 'size'))
+
 export const readLogIndex: Read<number> = answer((value) => count(objectOf(value), 'log_index'))
 
 /** Whether it is met is counted here, not believed. */

@@ -133,7 +133,7 @@ test('reads go to their routes without a token, and are tried again', async () =
   }
 })
 
-test('writes carry the token and canonical JSON; only a commit is tried again', async () => {
+test('writes carry the token and canonical JSON; only a commit and a proposal with an id of its own are tried again', async () => {
   const proposed = { proposal_id: ID, payload_b3: ADDRESS, signing_input: 's', expires_at: 9, quorum: QUORUM }
   const approval = { signer_id: 'alice', sig: toBase64url(new Uint8Array(64)) }
   const audit = { head: ADDRESS, count: 4 }
@@ -145,6 +145,13 @@ test('writes carry the token and canonical JSON; only a commit is tried again', 
         1,
         canonicalJson({ payload: PAYLOAD, supersede: { of: ADDRESS, reason: 'r' } }),
         (client, at) => client.propose(PAYLOAD, { of: ADDRESS, reason: 'r' }, at),
+      ],
+      [
+        'registry/proposals',
+        proposed,
+        2,
+        canonicalJson({ payload: PAYLOAD, proposal_id: ID }),
+        (client, at) => client.proposeOnce(ID, PAYLOAD, at),
       ],
       [
         `registry/approvals/${ID}`,

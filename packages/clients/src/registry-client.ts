@@ -23,6 +23,7 @@ import {
   type ProposalPage,
   type Proposed,
   type RegistryHead,
+  readAdopted,
   readArtifact,
   readHead,
   readLogIndex,
@@ -51,6 +52,8 @@ export interface RegistryClient {
   proposal(id: string, context: CallContext): Promise<OpenProposal | CommittedProposal>
   /** Not repeated by itself: a second would be another proposal. */
   propose(payload: Payload, supersede: Supersede | undefined, context: CallContext): Promise<Proposed>
+  /** Opens the proposal under an id of the caller's, or finds it there: however often this is asked, there is one. */
+  proposeOnce(id: string, payload: Payload, context: CallContext): Promise<void>
   /** How far the proposal is with this approval. */
   approve(id: string, approval: ApprovalRequest, context: CallContext): Promise<Quorum>
   /** A proposal becomes one version, however often this is asked. */
@@ -70,6 +73,8 @@ export interface RegistryClient {
    * opened again where it was; where versions cannot be told one by one any more, `compacted` says where HEAD is.
    */
   stream(after: number | undefined, context: CallContext): AsyncGenerator<RegistryEvent>
+  /** Shows a restored registry this checkpoint, so that it may write again; gives its size. */
+  adopt(note: Uint8Array, context: CallContext): Promise<number>
   /** Appends the head of an audit chain to the log; gives its index. Not repeated by itself. */
   auditHead(audit: AuditHead, context: CallContext): Promise<number>
 }
@@ -85,7 +90,7 @@ export function registryClient(caller: Caller): RegistryClient {
 }
 
 type ReadCalls = Pick<RegistryClient, 'head' | 'version' | 'name' | 'proposals' | 'proposal' | 'proof' | 'trust'>
-type WriteCalls = Pick<RegistryClient, 'propose' | 'approve' | 'commit' | 'auditHead'>
+type WriteCalls = Pick<RegistryClient, 'propose' | 'proposeOnce' | 'approve' | 'commit' | 'adopt' | 'auditHead'>
 
 function readCalls(caller: Caller): ReadCalls {
   return {
@@ -139,6 +144,15 @@ function writeCalls(caller: Caller): WriteCalls {
       } as const
       return await caller.call({ ...call, idempotent: false, read: readProposed }, context)
     },
+    proposeOnce: async (id, payload, context) => {
+      const body = canonicalJson({ payload, proposal_id: id })
+      const call = { ...writing('propose_once', 'registry/proposals', body), scope: 'registry:propose' } as const
+      try {
+        await caller.call({ ...call, idempotent: true, read: readProposed }, context)
+      } catch (error) {
+        if (!isKind(error, 'Conflict') || error.code !== 'ProposalExists') throw error
+      }
+    },
     // Not repeated: after one that went through unheard, a second would be a duplicate.
     approve: async (id, approval, context) => {
       const path = `registry/approvals/${encodeURIComponent(id)}`
@@ -149,6 +163,11 @@ function writeCalls(caller: Caller): WriteCalls {
       const path = `registry/commit/${encodeURIComponent(id)}`
       const call = { ...writing('commit', path, new Uint8Array(0)), scope: 'registry:commit' } as const
       return await caller.call({ ...call, headers: {}, idempotent: true, read: readVersionFacts }, context)
+    },
+    adopt: async (note, context) => {
+      const call = { ...writing('adopt', 'admin/adopt', note), scope: 'registry:admin' } as const
+      const headers = { 'content-type': 'text/plain' }
+      return await caller.call({ ...call, headers, idempotent: false, read: readAdopted }, context)
     },
     auditHead: async (audit, context) => {
       const call = {

@@ -48,6 +48,12 @@ export async function readObject(response: IncomingResponse, bytesMax: number): 
   return value as Record<string, unknown>
 }
 
+/** For answers that say nothing but that it was done. */
+export async function readNothing({ body }: IncomingResponse): Promise<void> {
+  body.cancel()
+  await Promise.resolve()
+}
+
 /** The other side speaks, but not as agreed. */
 export function badAnswer(why: string, cause?: unknown): CairnError {
   return new CairnError('Internal', `The answer ${why}.`, { code: 'bad_answer', status: 502, cause })

@@ -4,9 +4,19 @@
  */
 import { CairnError, isKind } from '@cairn/kernel'
 import type { IncomingResponse } from '@cairn/platform'
-import { type Address, addressOf, decodeManifest, encodeManifest, MAX_MANIFEST_BYTES, type Manifest } from '@cairn/wire'
+import {
+  type Address,
+  addressOf,
+  decodeManifest,
+  encodeManifest,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  parseAddress,
+} from '@cairn/wire'
 import type { Call, CallContext, Caller } from './caller.ts'
-import { badAnswer, bytesUpTo, readObject } from './response-body.ts'
+import { badAnswer, bytesUpTo, readNothing, readObject } from './response-body.ts'
+import type { ReceivedEvent } from './server-events.ts'
+import { followEvents } from './service-events.ts'
 
 export interface StoredObject {
   readonly address: Address
@@ -15,11 +25,24 @@ export interface StoredObject {
   readonly isNew: boolean
 }
 
+export interface ObjectPage {
+  readonly addresses: readonly Address[]
+  readonly cursor: Address | undefined
+}
+
 export interface StorageClient {
   /** Stores up to 1 MiB. */
   put(bytes: Uint8Array, type: string, context: CallContext): Promise<StoredObject>
   /** The whole object, proved; one of more than `bytesMax` is `TooLarge`. */
   get(address: Address, bytesMax: number, context: CallContext): Promise<Uint8Array>
+  has(address: Address, context: CallContext): Promise<boolean>
+  /** Up to 1000 addresses of objects after `cursor`, in order, and the cursor of the next page; none after the last. */
+  list(cursor: Address | undefined, context: CallContext): Promise<ObjectPage>
+  /**
+   * The answer to a read with these conditions and ranges, as it comes: 200, 206, 304, 404, 412 or 416. The storage
+   * proves the bytes it sends; its body must be read to its end or canceled.
+   */
+  open(address: Address, headers: Readonly<Record<string, string>>, context: CallContext): Promise<IncomingResponse>
   /** Drops the object. */
   remove(address: Address, context: CallContext): Promise<void>
   /** Keeps the object from being deleted for as long as the owner holds it. */
@@ -34,6 +57,8 @@ export interface StorageClient {
   putChunk(id: Address, bytes: Uint8Array, upload: string, context: CallContext): Promise<void>
   /** Makes the object of these chunks visible; `Conflict` with the code `missing_chunks` if some are not there. */
   commit(manifest: Manifest, type: string, upload: string, context: CallContext): Promise<void>
+  /** What happens there from now on, such as `storage.ingest`; `onOpen` hears when the first connection listens. */
+  events(context: CallContext, onOpen: () => void): AsyncGenerator<ReceivedEvent>
 }
 
 const CHUNK_BYTES_MAX = 1024 * 1024
@@ -45,7 +70,19 @@ export function storageClient(caller: Caller): StorageClient {
   return { ...objectCalls(caller), ...chunkCalls(caller) }
 }
 
-type ObjectCalls = Pick<StorageClient, 'put' | 'get' | 'remove' | 'hold' | 'release'>
+const PAGE_OBJECTS = 1000
+
+async function readPage(response: IncomingResponse): Promise<ObjectPage> {
+  const { objects, cursor } = await readObject(response, ANSWER_BYTES_MAX)
+  if (!Array.isArray(objects)) throw badAnswer('has no list of objects')
+  const addresses = objects.map((row: unknown) => {
+    const address: unknown = typeof row === 'object' && row !== null && 'address' in row ? row.address : undefined
+    return parseAddress(String(address))
+  })
+  return { addresses, cursor: typeof cursor === 'string' ? parseAddress(cursor) : undefined }
+}
+
+type ObjectCalls = Pick<StorageClient, 'put' | 'get' | 'open' | 'has' | 'list' | 'remove' | 'hold' | 'release'>
 
 function objectCalls(caller: Caller): ObjectCalls {
   const reference = async (method: 'PUT' | 'DELETE', owner: string, address: Address, context: CallContext) =>
@@ -76,6 +113,26 @@ function objectCalls(caller: Caller): ObjectCalls {
     get: async (address, bytesMax, context) => {
       const bytes = await caller.call({ ...reading('get', `o/${address}`), read: bytesUpTo(bytesMax) }, context)
       return proved(bytes, address)
+    },
+    has: async (address, context) => {
+      const call: Call<boolean> = {
+        ...reading('has', `o/${address}`),
+        method: 'HEAD',
+        answers: [404],
+        read: async (response) => {
+          await readNothing(response)
+          return response.status < 400
+        },
+      }
+      return await caller.call(call, context)
+    },
+    list: async (cursor, context) => {
+      const path = `admin/objects?limit=${PAGE_OBJECTS}${cursor === undefined ? '' : `&cursor=${cursor}`}`
+      return await caller.call({ ...reading('list', path), scope: 'storage:admin', read: readPage }, context)
+    },
+    open: async (address, headers, context) => {
+      const call = { ...reading('open', `o/${address}`), headers, answers: OPEN_ANSWERS }
+      return await caller.call({ ...call, read: async (response) => await Promise.resolve(response) }, context)
     },
     // Not repeated: after one that went through unheard, a second would find nothing.
     remove: async (address, context) =>
@@ -135,8 +192,12 @@ function chunkCalls(caller: Caller): Omit<StorageClient, keyof ObjectCalls> {
       const headers = { ...common.headers, 'x-object-type': type }
       await caller.call({ ...common, headers, read: readNothing }, context)
     },
+    events: (context, onOpen) => followEvents(caller, context, onOpen),
   }
 }
+
+/** What a reader of parts makes sense of himself. */
+const OPEN_ANSWERS: readonly number[] = [404, 412, 416]
 
 const OCTETS = 'application/octet-stream'
 
@@ -152,11 +213,6 @@ function writing(operation: string, path: string, body: Uint8Array, type: string
 function proved(bytes: Uint8Array, address: Address): Uint8Array {
   if (addressOf(bytes) === address) return bytes
   throw new CairnError('Integrity', `The bytes that came are not those of ${address}.`)
-}
-
-async function readNothing({ body }: IncomingResponse): Promise<void> {
-  body.cancel()
-  await Promise.resolve()
 }
 
 function json(value: unknown): Uint8Array {

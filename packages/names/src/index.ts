@@ -51,6 +51,13 @@ export {
   parseAuditHead,
   type SnapshotLeaf,
 } from './leaf.ts'
+export {
+  LogReplay,
+  type MadeVersion,
+  type PayloadReader,
+  type ReplayedProposal,
+  type ReplayPlace,
+} from './log-replay.ts'
 export { type Payload, parsePayload, payloadHash, signerSetOf } from './payload.ts'
 export {
   type Consistency,

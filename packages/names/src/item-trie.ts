@@ -47,7 +47,8 @@ export function putItem(trie: ItemTrie, path: Uint8Array, entry: ItemEntry | und
   return putItem(NO_CHILDREN.with(digitAt(trie.path, depth), trie), path, entry, depth)
 }
 
-export function listItems(trie: ItemTrie): LiveItem[] {
-  if (isBranch(trie)) return trie.flatMap(listItems)
-  return trie === undefined ? [] : [trie.item]
+/** One after the other, by path; whoever takes them may pause in between. */
+export function* listItems(trie: ItemTrie): Generator<LiveItem> {
+  if (isBranch(trie)) for (const child of trie) yield* listItems(child)
+  else if (trie !== undefined) yield trie.item
 }

@@ -2,7 +2,7 @@
 import { type Address, canonicalJson, decodeCbor, type JsonValue, parseJson } from '@cairn/wire'
 import { Fields, malformed } from './fields.ts'
 import { type Payload, parsePayload, payloadHash } from './payload.ts'
-import { parseSupersede, type Supersede } from './proposal.ts'
+import { PROPOSAL_ID, parseSupersede, type Supersede } from './proposal.ts'
 
 /** The value of a request's body. CBOR has no types of its own here: hashes, keys and signatures are texts in both. */
 export function decodeBody(bytes: Uint8Array, format: 'json' | 'cbor'): JsonValue {
@@ -25,16 +25,22 @@ export interface ProposalRequest {
   readonly payload: Payload
   readonly payload_b3: Address
   readonly supersede?: Supersede
+  /** The proposer's own, so that asking twice opens one proposal. */
+  readonly proposal_id?: string
 }
 
-/** What a proposer sends: `{payload, payload_b3?, supersede?}`. A hash that is given has to be the right one. */
+/** What a proposer sends: `{payload, payload_b3?, supersede?, proposal_id?}`. A hash that is given has to be the right one. */
 export function parseProposalRequest(value: JsonValue): ProposalRequest {
-  const fields = new Fields(value, 'The proposal', ['payload'], ['payload_b3', 'supersede'])
+  const fields = new Fields(value, 'The proposal', ['payload'], ['payload_b3', 'supersede', 'proposal_id'])
   const payload = parsePayload(fields.value('payload'))
   const hash = payloadHash(payload)
   if (fields.has('payload_b3') && fields.address('payload_b3') !== hash) {
     throw malformed(`The payload is ${hash}, not ${fields.address('payload_b3')}; compare its canonical JSON.`)
   }
-  const request = { payload, payload_b3: hash }
-  return fields.has('supersede') ? { ...request, supersede: parseSupersede(fields.value('supersede')) } : request
+  return {
+    payload,
+    payload_b3: hash,
+    ...(fields.has('supersede') ? { supersede: parseSupersede(fields.value('supersede')) } : {}),
+    ...(fields.has('proposal_id') ? { proposal_id: fields.text('proposal_id', PROPOSAL_ID) } : {}),
+  }
 }

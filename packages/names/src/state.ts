@@ -29,9 +29,9 @@ export class State {
     this.#items = items
   }
 
-  /** The state that holds exactly these items, as a snapshot lists them. */
-  static of(items: Iterable<LiveItem>): State {
-    let state = State.EMPTY
+  /** The state that holds exactly these items, as a snapshot lists them, or these beside those of another. */
+  static of(items: Iterable<LiveItem>, beside = State.EMPTY): State {
+    let state = beside
     for (const item of items) state = state.#with(item)
     return state
   }
@@ -64,9 +64,14 @@ export class State {
     return this.#proofs.prove(statePath(kind, id))
   }
 
+  /** Every item, in no order that means anything; taken one by one, a large state holds nobody up. */
+  each(): Iterable<LiveItem> {
+    return listItems(this.#items)
+  }
+
   /** Every item, by kind and id: a snapshot. */
   items(): LiveItem[] {
-    const keyed = listItems(this.#items).map((item) => ({ key: itemKey(item), item }))
+    const keyed = Array.from(this.each(), (item) => ({ key: itemKey(item), item }))
     return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ item }) => item)
   }
 

@@ -5,7 +5,8 @@
  *   pin   {schema: "cairn.pin/1", trust, size, root}
  *
  * Keys are spelled as C2SP verifier keys. The type of a log key says what it is for: `ed25519` signs the checkpoint,
- * `ed25519-cosignature` tells its time, and if an `ml-dsa-44-cosignature` is listed, one must have signed as well.
+ * `ed25519-cosignature` tells its time, `ml-dsa-44-cosignature` signs it once more. Of each type that is listed one
+ * must have signed.
  */
 import { formatVerifierKey, HASH_BYTES, type Hash, parseVerifierKey, type VerifierKey } from '@cairn/tlog'
 import {

@@ -59,12 +59,13 @@ function step(done: boolean, check: Check['check'], detail: string): Step {
   return { done, check: { check, detail } }
 }
 
-/** Tells what the log signed with; an ML-DSA-44 key that is trusted has to be among them. */
+/** Tells what the log signed with; of each kind of key that is trusted one has to be among them. */
 function verifyLogSignatures({ checkpoint, logSignatures }: OpenedCheckpoint, trust: TrustFile): Step {
-  for (const type of ['ed25519', 'ml-dsa-44-cosignature'] as const) {
+  for (const type of ['ed25519', 'ed25519-cosignature', 'ml-dsa-44-cosignature'] as const) {
     const isAsked = trust.logKeys.some((key) => key.type === type)
     if (isAsked && !logSignatures.some(({ key }) => key.type === type)) {
-      throw proofRefused('checkpoint_signature', `The checkpoint lacks the log's signature of type ${type}.`)
+      const code = type === 'ed25519-cosignature' ? 'no_timestamp' : 'checkpoint_signature'
+      throw proofRefused(code, `The checkpoint lacks the log's signature of type ${type}.`)
     }
   }
   const names = [...new Set(logSignatures.map(({ key }) => `${key.name} (${key.type})`))]

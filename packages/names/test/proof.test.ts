@@ -150,7 +150,7 @@ const REFUSED: Readonly<Record<ProofRefusalCode, (registry: TestRegistry) => Pro
   },
   no_timestamp: async (registry) => {
     const proof = await registry.nameProof('site@1.0', registry.checkpoint({ time: false }))
-    return [{ proof, options: { maxCheckpointAgeMs: DAY_MS } }]
+    return [{ proof }, { proof, options: { maxCheckpointAgeMs: DAY_MS } }]
   },
   too_old: async (registry) => {
     const proof = await registry.nameProof('site@1.0')

@@ -47,6 +47,13 @@ describe('systemCrypto', () => {
     t.diagnostic(`${counts.accepted} accepted, ${counts.refused} refused`)
   })
 
+  test('HMAC-SHA512 is that of RFC 4231, test case 2', () => {
+    const mac = systemCrypto.hmacSha512(Buffer.from('Jefe'), Buffer.from('what do ya want for nothing?'))
+    const expected =
+      '164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea2505549758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737'
+    assert.equal(Buffer.from(mac).toString('hex'), expected)
+  })
+
   test('decides every Wycheproof ML-DSA-44 signature as published, and refuses those made under a context', {
     skip: MISSING,
   }, (t) => {

@@ -47,6 +47,9 @@ export const systemCrypto: Crypto = {
   hmacSha256(key, message) {
     return createHmac('sha256', key).update(message).digest()
   },
+  hmacSha512(key, message) {
+    return createHmac('sha512', key).update(message).digest()
+  },
   sha256(message) {
     return createHash('sha256').update(message).digest()
   },

@@ -2,6 +2,7 @@
 
 export interface Crypto {
   hmacSha256(key: Uint8Array, message: Uint8Array): Uint8Array
+  hmacSha512(key: Uint8Array, message: Uint8Array): Uint8Array
   sha256(message: Uint8Array): Uint8Array
   /** CRC-32 (zlib's) of `message`; `seed` is the value for the bytes before it, so a sum can go on over several pieces. */
   crc32(message: Uint8Array, seed?: number): number

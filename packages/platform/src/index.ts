@@ -56,8 +56,8 @@ export { type Authorizer, capabilityAuthorizer, NO_CAPABILITIES } from './http/a
 export { type IngressConfig, ingressSection, type ListenConfig, listenKeys } from './http/config.ts'
 export { type EventSource, eventFrame, eventStream, type ServerEvent } from './http/event-stream.ts'
 export { eventsRoute } from './http/events-route.ts'
-export { type Inflate, inlineInflate } from './http/inflate.ts'
-export { Ingress, type IngressOptions, type WorkLane } from './http/ingress.ts'
+export { CODINGS, type Coding, type Inflate, inlineInflate, openCoded, threadInflate } from './http/inflate.ts'
+export { Ingress, type IngressOptions, type SiteHosts, type WorkLane } from './http/ingress.ts'
 export type { ListenAddress } from './http/listen-address.ts'
 export type { Listen, Listener, ListenerOptions } from './http/listener.ts'
 export { type IngressRequest, type IngressResponse, isStream, type Peer } from './http/message.ts'
@@ -66,6 +66,16 @@ export { serveNode } from './http/node-listener.ts'
 export { type ApiTitle, openApi } from './http/openapi.ts'
 export { type OpsSource, opsRoutes } from './http/ops-routes.ts'
 export { empty, json, problem } from './http/reply.ts'
+export {
+  type ByterangesFrame,
+  byterangesFrame,
+  isSelective,
+  rangeLength,
+  type SelectingRequest,
+  type Selection,
+  selectBytes,
+} from './http/representation.ts'
+export type { RequestHeaders } from './http/request-headers.ts'
 export {
   defineRoutes,
   type RequestContext,
@@ -99,7 +109,8 @@ export type { Platform } from './platform.ts'
 export type { HostProcess, Signal } from './process/process.ts'
 export { RealProcess } from './process/real-process.ts'
 export { keepHeapSmall } from './process/small-heap.ts'
-export { createPlatform, openWorkers, type SharedMachine } from './real-platform.ts'
+export { createPlatform, openIsolated, openWorkers, type SharedMachine } from './real-platform.ts'
+export { IDENTIFY_FILE, QUERY_SQLITE, type SqliteRow } from './sqlite/query-sqlite.ts'
 export { RealThread } from './workers/real-thread.ts'
 export { runTask } from './workers/run-task.ts'
 export { openReply } from './workers/thread-reply.ts'

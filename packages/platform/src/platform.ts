@@ -16,6 +16,8 @@ export interface Platform extends Runtime {
   readonly kv: KvOpener
   readonly transport: Transport
   readonly workers: Workers
+  /** Workers that native code can neither hang nor take the program down with: processes, a few, slower to reach. */
+  readonly isolated: Workers
   readonly crypto: Crypto
   readonly lookup: Lookup
   readonly process: HostProcess

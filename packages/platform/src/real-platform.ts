@@ -8,6 +8,7 @@ import { LmdbKvOpener } from './kv/lmdb-kv.ts'
 import { MemoryKvOpener } from './kv/memory-kv.ts'
 import type { Platform } from './platform.ts'
 import { RealProcess } from './process/real-process.ts'
+import { ChildThread } from './workers/child-process.ts'
 import { RealThread } from './workers/real-thread.ts'
 import { WorkerPool } from './workers/worker-pool.ts'
 import type { Workers } from './workers/workers.ts'
@@ -15,6 +16,8 @@ import type { Workers } from './workers/workers.ts'
 /** What the services of one process share. Whoever made it closes it, after everything that uses it. */
 export interface SharedMachine {
   readonly workers: Workers
+  /** Threads serve where nobody reads files of strangers. */
+  readonly isolated?: Workers
   readonly transport: Transport
   readonly lookup: Lookup
   /** Set for amnesia: each service's files and indexes live in this much memory, and no file is opened for writing. */
@@ -27,19 +30,32 @@ const WORKER_QUEUE_CAPACITY = 128
 /** Threads for work that would hold up the event loop: all cores but the one it runs on. */
 export function openWorkers(runtime: Runtime): WorkerPool {
   return new WorkerPool(runtime, {
+    name: 'workers',
     threads: Math.max(1, availableParallelism() - 1),
     queueCapacity: WORKER_QUEUE_CAPACITY,
     makeThread: () => new RealThread(),
   })
 }
 
+/** One process for native code over files of strangers; made when the first job comes. */
+export function openIsolated(runtime: Runtime): WorkerPool {
+  return new WorkerPool(runtime, {
+    name: 'isolated',
+    threads: 1,
+    queueCapacity: WORKER_QUEUE_CAPACITY,
+    makeThread: () => new ChildThread(),
+  })
+}
+
 /** This machine, as one service sees it: files and timers are its own, threads and connections are shared. */
-export function createPlatform(runtime: Runtime, { workers, transport, lookup, memoryBytes }: SharedMachine): Platform {
+export function createPlatform(runtime: Runtime, shared: SharedMachine): Platform {
+  const { workers, isolated = workers, transport, lookup, memoryBytes } = shared
   return {
     ...runtime,
     disk: memoryBytes === undefined ? new RealDisk(runtime) : new MemoryDisk(runtime, memoryBytes),
     kv: memoryBytes === undefined ? new LmdbKvOpener(runtime) : new MemoryKvOpener(runtime),
     workers,
+    isolated,
     crypto: systemCrypto,
     process: new RealProcess(),
     transport,

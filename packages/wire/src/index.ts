@@ -25,6 +25,7 @@ export { type CapabilityRequest, type Caveat, type RawCaveat, readCaveat } from 
 export { decodeCbor, encodeCbor } from './cbor.ts'
 export { createUlid, isCorrelationId } from './correlation.ts'
 export { DENY_REASONS, type DenyReason, type DenyRow } from './deny-reasons.ts'
+export { dhtKey, plainDhtKey } from './dht-key.ts'
 export {
   type EntityTag,
   entityTagOf,
@@ -56,6 +57,7 @@ export {
 export { type BuiltObject, ManifestBuilder } from './manifest-builder.ts'
 export { decodeManifest, encodeManifest, MAX_MANIFEST_BYTES } from './manifest-codec.ts'
 export { normalisePath } from './path.ts'
+export { keyFromPeerId, peerIdFromKey } from './peer-id.ts'
 export {
   type ConditionalRequest,
   type CurrentState,
@@ -84,3 +86,4 @@ export {
   type Token,
 } from './token.ts'
 export { decodeTree, encodeTree, MAX_TREE_BYTES, type TreeEntry } from './tree.ts'
+export * as wasm from './wasm-assembler.ts'

@@ -1,4 +1,5 @@
 import { byteSize, duration, ingressSection, listenKeys, section, setting } from '@cairn/platform'
+import { parseVerifierKey } from '@cairn/tlog'
 import { z } from 'zod'
 
 export const REGISTRY_PORT_OFFSET = 3
@@ -6,6 +7,14 @@ export const REGISTRY_PORT_OFFSET = 3
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const MEBIBYTE = 1024 * 1024
+
+function isCosignerKey(text: string): boolean {
+  try {
+    return parseVerifierKey(text).type !== 'ed25519'
+  } catch {
+    return false
+  }
+}
 
 /** `[registry]`. There is no key for signers or quorum: they are in the log, and only the log changes them. */
 export const registrySection = section({
@@ -26,6 +35,18 @@ export const registrySection = section({
     reload: 'restart',
     does: 'Time between two checkpoints with a fresh time; each is an anchor for retention.',
     designName: 'storage.checkpoint_interval',
+  }),
+  pq: section({
+    mode: setting(z.enum(['off', 'hybrid']), {
+      default: 'off',
+      reload: 'restart',
+      does: 'With `hybrid` a key of its own signs every checkpoint once more, by ML-DSA-44. Readers ask for it once their trust file lists it.',
+    }),
+  }),
+  witness_keys: setting(z.array(z.string().refine(isCosignerKey, 'must be the verifier key of a cosigner')), {
+    default: [],
+    reload: 'live',
+    does: 'Cosigners whose signatures may be put under the published checkpoint, as `name+id+key`. Whom to believe is for readers to say.',
   }),
   bootstrap: section({
     origin: setting(z.string().regex(/^[a-z0-9][a-z0-9.-]*(?:\/[a-z0-9._-]+)*$/, 'must be a host and a path'), {

@@ -16,12 +16,11 @@ export const REGISTRY_CODES: Readonly<Record<string, string>> = {
   canceled: 'Canceled',
   not_found: 'NotFound',
   chain_mismatch: 'ChainMismatch',
-  storage_busy: 'StorageBusy',
   write_failed: 'StorageBusy',
   drive_stalled: 'StorageBusy',
   write_unready: 'NotReady',
-  not_ready: 'NotReady',
   integrity: 'Integrity',
+  record_damaged: 'Integrity',
 }
 
 interface RefusalRow {
@@ -50,6 +49,13 @@ export function refusal({ code: reason, detail }: Refused): CairnError {
 
 export function noSuchProposal(id: string): CairnError {
   return new CairnError('NotFound', `There is no proposal ${id} here, or it has expired; propose again.`)
+}
+
+/** The proposer chose the id, and has used it before. */
+export function proposalExists(id: string): CairnError {
+  return new CairnError('Conflict', `The proposal ${id} was opened before; look at it instead.`, {
+    code: 'ProposalExists',
+  })
 }
 
 export function noSuchVersion(version: number, head: number): CairnError {
@@ -94,6 +100,16 @@ export function damagedLog(index: number, why: string): CairnError {
 export function otherGenesis(why: string): CairnError {
   const detail = `${why} Point bootstrap.trust_roots_path at the set this registry began with, or use an empty data directory.`
   return new CairnError('Conflict', detail, { code: 'GenesisMismatch' })
+}
+
+export function adoptRefused(code: 'NotRestored' | 'Behind' | 'Forked', detail: string): CairnError {
+  return new CairnError('Conflict', detail, { code })
+}
+
+/** A cosignature for a checkpoint that is not the published one any more. */
+export function checkpointMoved(size: number): CairnError {
+  const detail = `The published checkpoint is of ${size} entries by now; cosign that one.`
+  return new CairnError('Conflict', detail, { code: 'CheckpointMoved' })
 }
 
 export function noSuchSize(from: number, size: number): CairnError {

@@ -35,7 +35,11 @@ export const REGISTRY_METRICS = {
   registry_log_segments: { type: 'gauge', labels: [], help: 'Files the log is in.' },
   registry_storage_bytes: { type: 'gauge', labels: [], help: 'Bytes of those files.' },
   registry_checkpoint_age_seconds: { type: 'gauge', labels: [], help: 'Since the published checkpoint was timed.' },
-  registry_config_version: { type: 'gauge', labels: [], help: 'Grows with every configuration taken over.' },
+  registry_config_version: {
+    type: 'gauge',
+    labels: [],
+    help: 'One at the start; grows with every configuration taken over.',
+  },
   registry_recoveries_total: {
     type: 'counter',
     labels: ['kind'],

@@ -11,17 +11,19 @@ import {
   type Watching,
 } from '@cairn/kernel'
 import type { Signer } from '@cairn/names'
-import type { Platform, ServiceHost } from '@cairn/platform'
+import { MemoryDisk, type Platform, readSmallFile, type ServiceHost } from '@cairn/platform'
 import { Audit, type RegistryEvents } from './audit.ts'
 import type { RegistryConfig } from './config.ts'
 import { Archive } from './domain/archive.ts'
 import { type Reach, unarmed } from './domain/crash-points.ts'
+import { type Custody, custodyOf, isRestored, markRestored } from './domain/custody.ts'
+import type { ReadRoots } from './domain/genesis.ts'
 import { headCacheOf, readHeadCache, writeHeadCache } from './domain/head-cache.ts'
 import type { Ledger, OpenProposal } from './domain/ledger.ts'
-import type { CheckpointSigner } from './domain/log-keys.ts'
+import { type CheckpointSigner, type LogSeeds, openLogSeeds } from './domain/log-keys.ts'
 import { type StartedLog, startLog } from './domain/log-start.ts'
 import type { Published } from './domain/published.ts'
-import { type OpenedLog, RegistryLog } from './domain/registry-log.ts'
+import { type LogOptions, type OpenedLog, RegistryLog } from './domain/registry-log.ts'
 import type { VersionFacts } from './domain/versions.ts'
 import { Intake } from './intake.ts'
 import type { Anchor } from './tasks/checkpointor.ts'
@@ -35,6 +37,8 @@ import { REGISTRY_TOPOLOGY } from './topology.ts'
 export interface RegistrySurroundings {
   /** Where payloads go that do not fit into a log entry. */
   readonly storage?: StorageClient | undefined
+  /** Reads the file of the trust roots from the machine itself; the service's own disk does unless given. */
+  readonly readRoots?: ReadRoots | undefined
   readonly reach?: Reach | undefined
   readonly segmentBytes?: number | undefined
 }
@@ -57,7 +61,7 @@ export interface RegistryParts {
   /** The configuration in force; read once for each request. */
   readonly config: () => RegistryConfig
   readonly crypto: Platform['crypto']
-  readonly signer: Pick<CheckpointSigner, 'identity' | 'logKey' | 'cosignerKey'>
+  readonly signer: Pick<CheckpointSigner, 'identity' | 'logKey' | 'cosignerKey' | 'keys'>
   readonly published: Watching<Published>
   readonly ledger: LedgerReads
   readonly log: RegistryLog
@@ -65,6 +69,8 @@ export interface RegistryParts {
   readonly intake: Intake
   readonly audit: Audit
   readonly storage: StorageClient | undefined
+  /** Whether this registry may sign, and how one from a backup comes to. */
+  readonly custody: Custody
   readonly committer: Committer
   readonly publisher: Publisher
   readonly pruner: Pruner
@@ -75,8 +81,9 @@ export interface RegistryParts {
   readonly saveHead: () => Promise<void>
   readonly reach: Reach
   readonly events: Bus<RegistryEvents>
-  /** Where the key of a signer lies that this start made, one of one. */
+  /** Where the key of a signer lies that this start made, one of one; in amnesia nobody can get at it. */
   readonly ownSignerFile: string | undefined
+  readonly isForgetful: boolean
   /** Runs after every task has ended. */
   readonly close: () => Promise<void>
 }
@@ -92,31 +99,66 @@ export async function openParts(host: PartsHost): Promise<RegistryParts> {
   if (cached.tag === 'damaged') platform.log.warn({}, 'the file HEAD is damaged; HEAD is taken from the log')
   const cache = cached.tag === 'read' ? cached.cache : undefined
   const watermark = cache?.watermark
-  const opened = await RegistryLog.open(platform, {
-    directory,
-    ioTimeoutMs,
-    segmentBytes,
-    watermark,
-    notBeforeMs,
-    reach,
-  })
+  const options = { directory, ioTimeoutMs, segmentBytes, watermark, notBeforeMs, reach }
+  const found = await RegistryLog.open(platform, options)
+  const held = await openCustody(host, found)
+  const opened = held.isRestored ? await reopenSigned(found, platform, options) : found
   try {
-    const started = await startLog(platform, opened, { directory, config: host.config.current, cache })
+    const readRoots = host.readRoots ?? (async (path) => await readSmallFile(platform.disk, path))
+    const started = await startLog(platform, opened, {
+      directory,
+      config: host.config.current,
+      cache,
+      readRoots,
+      ...held,
+    })
     if (started.how !== 'begun') {
       const kind = started.how === 'completed' ? 'crash' : 'startup'
       platform.metrics.count('registry_recoveries_total', { kind })
     }
-    return joinParts(host, opened, started, reach)
+    const custody = custodyOf(platform, directory, { log: opened.log, ...started, ...held })
+    return joinParts(host, opened, { ...started, custody }, reach)
   } catch (error) {
     await opened.log.close()
     throw error
   }
 }
 
-function joinParts(host: PartsHost, opened: OpenedLog, started: StartedLog, reach: Reach): RegistryParts {
+/** The seeds, and whether they may be used: a log that has begun and has lost them came from a backup. */
+async function openCustody(
+  { platform, directory, config }: PartsHost,
+  { log, ledger }: OpenedLog,
+): Promise<{ readonly seeds: LogSeeds | undefined; readonly isRestored: boolean }> {
+  try {
+    const isBegun = ledger !== undefined
+    const seeds = await openLogSeeds(platform, directory, {
+      isBegun,
+      isQuantum: config.current.pq.mode === 'hybrid',
+    })
+    if (seeds === undefined) await markRestored(platform.disk, directory)
+    return { seeds, isRestored: isBegun && (await isRestored(platform.disk, directory)) }
+  } catch (error) {
+    await log.close()
+    throw error
+  }
+}
+
+/** What lies behind the last checkpoint was never shown to anybody, and may have become something else since. */
+async function reopenSigned(found: OpenedLog, platform: Platform, options: LogOptions): Promise<OpenedLog> {
+  if (found.checkpoint?.size === found.log.size) return found
+  await found.log.close()
+  return await RegistryLog.open(platform, { ...options, isSignedOnly: true })
+}
+
+function joinParts(
+  host: PartsHost,
+  opened: OpenedLog,
+  started: StartedLog & { readonly custody: Custody },
+  reach: Reach,
+): RegistryParts {
   const { platform, directory, config, storage } = host
   const { log, writer, trimmer } = opened
-  const { ledger, signer } = started
+  const { ledger, signer, custody } = started
   const published = new Watch(started.published)
   const intake = new Intake(platform)
   const retention: Queue<Anchor> = openQueue(platform, REGISTRY_TOPOLOGY, 'retention_cmd')
@@ -140,6 +182,7 @@ function joinParts(host: PartsHost, opened: OpenedLog, started: StartedLog, reac
     intake,
     audit,
     storage,
+    custody,
     committer: new Committer(platform, { intake, log, writer, ledger, signer, published, committed, audit, reach }),
     publisher,
     pruner: new Pruner(platform, {
@@ -153,12 +196,17 @@ function joinParts(host: PartsHost, opened: OpenedLog, started: StartedLog, reac
       intake,
       reach,
     }),
-    verifier: new DeepVerifier(platform, verified, directory, committed.subscribe()),
+    verifier: new DeepVerifier(platform, verified, {
+      directory,
+      committed: committed.subscribe(undefined, 'deep-verifier'),
+      damagedAfter: opened.damagedAfter,
+    }),
     retention,
     saveHead,
     reach,
     events,
     ownSignerFile: started.ownSignerFile,
+    isForgetful: platform.disk instanceof MemoryDisk,
     close: async () => {
       // Queues that were never opened to requests are closed here; closing twice is closing once.
       intake.abort()
@@ -166,7 +214,9 @@ function joinParts(host: PartsHost, opened: OpenedLog, started: StartedLog, reac
       committed.close()
       publisher.close()
       events.close()
-      await saveHead().catch((error: unknown) => platform.log.warn({ error }, 'the file HEAD was not written'))
+      // One that only reads has nothing to write down, and its drive may be a copy of another's.
+      if (custody.problem === undefined)
+        await saveHead().catch((error: unknown) => platform.log.warn({ error }, 'the file HEAD was not written'))
       await log.close()
     },
   }

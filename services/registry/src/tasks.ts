@@ -16,9 +16,13 @@ export function startTasks(
   supervisor.start('committer', parts.committer.run)
   supervisor.start('publisher', parts.publisher.run)
   health.meet('bus_attached')
-  supervisor.start('checkpointor', checkpointor(platform, parts, intervalMs))
+  const isReading = (): boolean => parts.custody.problem !== undefined
+  supervisor.start('checkpointor', checkpointor(platform, parts, intervalMs, isReading))
   health.meet('checkpointor_ready')
   supervisor.start('pruner', parts.pruner.run)
   supervisor.start('deep-verifier', parts.verifier.run)
-  supervisor.start('health-gate', healthGate(platform, parts, health))
+  supervisor.start(
+    'health-gate',
+    healthGate(platform, parts, health, () => 1 + config.snapshot.version),
+  )
 }

@@ -1,16 +1,18 @@
 /** Who may decide: every approval that does not count is refused with its own code, and nothing but the log moves quorum. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { CairnError } from '@cairn/kernel'
 import { itemHash, type SignerSetItem, signerSetHash } from '@cairn/names'
 import { declaredKeys } from '@cairn/platform'
 import { registrySection } from '../src/config.ts'
-import { isProblem, TestService } from './harness.ts'
+import { isProblem, type ServiceOptions, TestService } from './harness.ts'
 import {
   ALICE,
   BOB,
   CAROL,
   MALLORY,
   named,
+  type Opened,
   publicHalf,
   rootsOf,
   Story,
@@ -183,17 +185,107 @@ test('no configuration key and no route but the three of a commit can change sig
   const { registryRoutes } = await import('../src/routes.ts')
   const writes = registryRoutes(service.parts).filter(({ method }) => method !== 'GET')
   assert.deepEqual(writes.map(({ method, path, scope }) => `${method} ${path} ${scope}`).sort(), [
+    'POST /admin/adopt registry:admin',
     'POST /admin/verify registry:admin',
     'POST /log/audit-heads registry:anchor',
+    'POST /log/cosignatures registry:anchor',
     'POST /registry/approvals/:id registry:approve',
     'POST /registry/commit/:id registry:commit',
     'POST /registry/proposals registry:propose',
   ])
   const before = service.parts.published.value.state.signerSet
   await service.ask('POST', '/admin/verify')
+  await service.ask('POST', '/admin/adopt', { body: 'x' })
+  await service.ask('POST', '/log/cosignatures', { body: 'x' })
   await service.ask('POST', '/log/audit-heads', { body: { head: signerSetHash(before), count: 1 } })
   const opened = await new Story(service).propose([signerSet(service, 1, [MALLORY])])
   isProblem(await new Story(service).commit(opened), 422, 'QuorumFailed')
   assert.deepEqual(service.parts.published.value.state.signerSet, before)
   await service.stop()
+})
+
+test('a proposer with an id of its own opens one proposal, however often it asks, also after the commit', async () => {
+  const service = await TestService.start(rootsOf(1, [ALICE]))
+  const story = new Story(service)
+  const id = `p_${'0a'.repeat(16)}`
+  const body = { payload: { items: [named('a@1', 'x')] }, proposal_id: id }
+  const together = Array.from({ length: 4 }, async () => await service.send('POST', '/registry/proposals', { body }))
+  const codes = (await service.world.run(Promise.all(together))).map(({ status, code }) => `${status} ${code}`)
+  assert.deepEqual(codes.sort(), ['202 undefined', ...new Array<string>(3).fill('409 ProposalExists')])
+  const opened = (await service.ask('GET', `/registry/proposals/${id}`)).json() as Opened
+  assert.equal((await story.approve(opened, ALICE)).status, 200)
+  assert.equal((await story.commit(opened)).status, 201)
+  isProblem(await service.ask('POST', '/registry/proposals', { body }), 409, 'ProposalExists')
+  isProblem(
+    await service.ask('POST', '/registry/proposals', { body: { ...body, proposal_id: 'mine' } }),
+    400,
+    'Malformed',
+  )
+  await service.stop()
+})
+
+/** Something for every kind of key, in the order they are tried. */
+const OTHER_VALUES = [
+  '2h',
+  '90s',
+  '2s',
+  2000,
+  200,
+  7,
+  '64MiB',
+  true,
+  'hybrid',
+  'by-age',
+  'debug',
+  'x.example/y',
+  [],
+] as const
+
+/** The section with one key changed to the first of these values that it takes. */
+function changed(key: string, before: object) {
+  const path = key.split('.').slice(1)
+  for (const value of OTHER_VALUES) {
+    const input = path.reduceRight<unknown>((inner, part) => ({ [part]: inner }), value) as object
+    const parsed = registrySection.safeParse(merged(before, input))
+    if (parsed.success) return merged(before, input) as ServiceOptions['config']
+  }
+  return undefined
+}
+
+function merged(a: object, b: object): object {
+  const both: Record<string, unknown> = { ...a }
+  for (const [name, value] of Object.entries(b)) {
+    const old = both[name]
+    const isSection = typeof old === 'object' && old !== null && typeof value === 'object' && !Array.isArray(value)
+    both[name] = isSection ? merged(old, value as object) : value
+  }
+  return both
+}
+
+test('whatever configuration key is changed: the signers and their quorum are those of the log, or it does not start', async () => {
+  const service = await TestService.start(TWO_OF_THREE)
+  await new Story(service).publish([named('a@1', 'x')], [ALICE, BOB])
+  const before = service.parts.published.value.state.signerSet
+  const tried: string[] = []
+  await service.stop()
+  service.machine.kill()
+  for (const { key } of declaredKeys({ registry: registrySection })) {
+    const config = changed(key, TWO_OF_THREE.config ?? {})
+    if (config === undefined) continue
+    tried.push(key)
+    try {
+      const other = await TestService.start({ ...TWO_OF_THREE, config }, service.world, service.machine)
+      assert.deepEqual(other.parts.published.value.state.signerSet, before, key)
+      isProblem(
+        await new Story(other).commit(await new Story(other).propose([named(`${tried.length}@1`, 'x')])),
+        422,
+        'QuorumFailed',
+      )
+      await other.stop()
+    } catch (error) {
+      assert.ok(error instanceof CairnError, `${key}: ${String(error)}`)
+    }
+    service.machine.kill()
+  }
+  assert.ok(tried.length > 25, tried.join(' '))
 })

@@ -52,6 +52,16 @@ async function everythingHolds(service: TestService): Promise<void> {
   }
 }
 
+/** What a name meant at a version that is gone cannot be said any more: not that it meant nothing. */
+async function unknownMeaningIsPruned(service: TestService): Promise<void> {
+  isProblem(await service.ask('GET', '/registry/names/moves@1?at=3'), 410, 'Pruned')
+  isProblem(await service.ask('GET', '/registry/names/nobody@1?at=3'), 410, 'Pruned')
+  isProblem(await service.ask('GET', '/registry/names/nobody@1'), 404, 'NotFound')
+  assert.equal((await service.ask('GET', '/registry/names/stays@1?at=3')).fields()['version'], 1)
+  const { version } = service.parts.published.value.head
+  assert.equal((await service.ask('GET', `/registry/names/moves@1?at=${version}`)).status, 200)
+}
+
 async function isPruned(service: TestService): Promise<void> {
   const minimum = service.parts.log.minimumIndex
   assert.ok(minimum > 0)
@@ -85,6 +95,7 @@ describe('retention', () => {
     const again = await service.restart(BY_COUNT)
     await isPruned(again)
     await everythingHolds(again)
+    await unknownMeaningIsPruned(again)
     assert.deepEqual(again.parts.ledger.facts(3), repeated)
     const last = again.parts.published.value.state.get('name', 'moves@1')
     await new Story(again).publish([named('moves@1', 'on', itemHash(last!))], [ALICE])
@@ -94,6 +105,50 @@ describe('retention', () => {
     await everythingHolds(third)
     assert.equal((await third.ask('GET', '/registry/head')).fields()['version'], 47)
     await third.stop()
+  })
+
+  test('by age: what is older than that goes once a checkpoint covers it, and nothing younger', async () => {
+    const options = keeping({ policy: 'by-age', max_age: '2h' })
+    const service = await TestService.start(options)
+    await history(service, 45)
+    const old = service.parts.published.value.size
+    await service.sleep(90 * 60_000)
+    assert.equal(service.parts.log.minimumIndex, 0, 'an hour and a half is not two')
+    const last = service.parts.published.value.state.get('name', 'moves@1')
+    await new Story(service).publish([named('moves@1', 'on', itemHash(last!))], [ALICE])
+    await service.sleep(35 * 60_000)
+    const minimum: number = service.parts.published.value.minimumIndex
+    assert.ok(minimum > 0 && minimum <= old, `${minimum} of ${old}`)
+    await everythingHolds(service)
+    const again = await service.restart(options)
+    await isPruned(again)
+    await everythingHolds(again)
+    await again.stop()
+  })
+
+  test('by size: the oldest segments go until the rest fits, and the active one never', async () => {
+    const service = await TestService.start(keeping({ policy: 'off' }))
+    await history(service, 45)
+    const { bytes } = service.parts.log.facts()
+    const target = 48 * 1024
+    assert.ok(bytes > 2 * target, `${bytes} bytes`)
+    const { current } = service.config
+    const retention = { ...current.retention, policy: 'by-size', target_bytes: target } as const
+    service.config.swap({ values: { ...current, retention }, origins: {} })
+    await service.sleep(130_000)
+    const after = service.parts.log.facts().bytes
+    assert.ok(after <= target + 16 * 1024 && after > target / 2, `${after} bytes`)
+    await isPruned(service)
+    await everythingHolds(service)
+    await service.stop()
+  })
+
+  test('with a policy that nothing is old enough for, nothing goes, however many checkpoints there are', async () => {
+    const service = await TestService.start(keeping({ policy: 'by-age', max_age: '1d' }))
+    await history(service, 45)
+    await service.sleep(60 * 60_000)
+    assert.equal(service.parts.log.minimumIndex, 0)
+    await service.stop()
   })
 
   test('nothing after a proposal that is open goes', async () => {

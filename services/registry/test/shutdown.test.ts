@@ -1,6 +1,7 @@
 /** Stopping: what was accepted is finished or answered, nothing is stranded, nothing is left behind. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Deadline, isKind } from '@cairn/kernel'
 import { REGISTRY_TOPOLOGY } from '../src/topology.ts'
 import { gated, gates } from './gated-disk.ts'
 import { isProblem, TestService } from './harness.ts'
@@ -50,6 +51,33 @@ test('at the drain deadline what still waits is answered 503; the batch under wa
   const again = await TestService.start(OPTIONS, service.world, service.machine)
   assert.equal((await new Story(again).commit(opened)).fields()['version'], 1)
   await again.stop()
+})
+
+test('a commit whose checkpoint the drive refuses is answered as soon as the drain is over, not at its deadline', async () => {
+  const config = { ...OPTIONS.config, drive_timeout: '30s', ingress: { request_timeout: '60s' } } as const
+  const shut = gates()
+  let armed = false
+  const reach = (point: string): void => {
+    if (armed && point === 'signed') shut.writes.shut()
+  }
+  const service = await TestService.start({ ...OPTIONS, config, reach, wrap: (platform) => gated(platform, shut) })
+  const story = new Story(service)
+  const opened = await story.propose([named('a@1', 'x')])
+  await story.approve(opened, ALICE)
+  armed = true
+  const beganAt = service.platform.clock.now()
+  const asked = service.parts.intake.ask(
+    { tag: 'commit', proposalId: opened.proposal_id, corrId: 'x' },
+    { deadline: Deadline.after(service.platform.clock, 60_000) },
+  )
+  const refused = assert.rejects(asked, (error) => isKind(error, 'Canceled'))
+  await service.world.clock.settle()
+  const stopping = service.running.stop()
+  await service.world.run(refused)
+  assert.ok(service.platform.clock.now() - beganAt < 3_100, 'the drain deadline is 3 s')
+  shut.writes.open()
+  await service.world.run(stopping)
+  await service.world.run(service.platform.workers.close())
 })
 
 test('an open stream ends when the drain begins', async () => {

@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
+import { writeSecret } from '@cairn/platform'
+import { type Draft, Journal } from '@cairn/store'
+import { leafHash } from '@cairn/tlog'
+import { isLeaf, KIND, leafDraft, numberOf } from '../src/domain/record.ts'
 import { DIRECTORY, TestService, writeFile } from './harness.ts'
 import { ALICE, named, rootsOf, Story } from './signers.ts'
 
@@ -35,6 +39,15 @@ async function damage(service: TestService, text: string): Promise<void> {
   await service.world.run(writeFile(service.platform, SEGMENT, bytes))
 }
 
+/** Flips one byte of the checkpoint of so many entries, the first there is. */
+async function damageCheckpoint(service: TestService, size: number): Promise<void> {
+  const bytes = await readAll(service, SEGMENT)
+  const at = bytes.indexOf(`\n${size}\n`)
+  assert.ok(at > 0)
+  bytes[at + 20]! ^= 1
+  await service.world.run(writeFile(service.platform, SEGMENT, bytes))
+}
+
 describe('the deep verifier', () => {
   test('reads everything, reports its progress, and goes on where it was after a restart', async () => {
     const service = await withVersions(90)
@@ -56,6 +69,51 @@ describe('the deep verifier', () => {
     await again.stop()
   })
 
+  test('asked for right after the start, a round begins at the beginning, whatever the last life had written down', async () => {
+    const service = await withVersions(20)
+    await service.sleep(5_000)
+    await service.stop()
+    service.machine.kill()
+    const options = { ...OPTIONS, alter: ({ verifier }: TestService['parts']): void => verifier.begin() }
+    const again = await TestService.start(options, service.world, service.machine)
+    await again.sleep(5_000)
+    assert.equal(again.metric('registry_verified_entries_total'), again.parts.published.value.size)
+    await again.stop()
+  })
+
+  test('holds every checkpoint against the tree: one that is damaged is named by the entry before it', async () => {
+    const service = await withVersions(5)
+    await service.sleep(2_000)
+    await damageCheckpoint(service, 7)
+    await service.ask('POST', '/admin/verify')
+    await service.sleep(2_000)
+    const { bad } = service.parts.verifier.report()
+    assert.deepEqual([bad?.index, service.metric('registry_verify_bad_index')], [6, 6])
+    assert.match(bad?.why ?? '', /the checkpoint after it is damaged/)
+    await service.stop()
+  })
+
+  test('a checkpoint that is damaged when the registry starts is an error that names it, in health as well', async () => {
+    for (const size of [7, 16]) {
+      const service = await withVersions(5)
+      await service.stop()
+      await damageCheckpoint(service, size)
+      service.machine.kill()
+      const again = await TestService.start(OPTIONS, service.world, service.machine)
+      await again.sleep(1_000)
+      assert.deepEqual(again.parts.verifier.report().bad?.index, size - 1)
+      const ready = (await again.ask('GET', '/readyz')).fields()
+      assert.match(String(ready['log_problem']), new RegExp(`^Entry ${size - 1}: the checkpoint after it is damaged`))
+      assert.equal(ready['degraded'], true)
+      assert.ok(again.platform.log.lines.some(({ level, fields }) => level === 'error' && fields['index'] === size - 1))
+      // Asked again it looks again, and finds the same.
+      await again.ask('POST', '/admin/verify')
+      await again.sleep(2_000)
+      assert.deepEqual(again.parts.verifier.report().bad?.index, size - 1)
+      await again.stop()
+    }
+  })
+
   test('names the first entry that is wrong, and says so until it is asked again', async () => {
     const service = await withVersions(20)
     await service.sleep(5_000)
@@ -67,6 +125,41 @@ describe('the deep verifier', () => {
     await service.stop()
   })
 })
+
+/** The journal written anew with another audit head, approval or proposal at this index, as somebody would who knows how. */
+async function rewrite({ world, machine }: TestService, index: number): Promise<void> {
+  const platform = machine.start()
+  const run = async (): Promise<void> => {
+    const path = `${DIRECTORY}/journal`
+    const old = await Journal.open(platform, { path, sink: () => undefined })
+    const drafts: Draft[] = []
+    for await (const event of old.replay()) {
+      if (event.tag === 'damage') continue
+      const { kind, flags, id } = event
+      const payload = event.payload.slice()
+      const isIt = isLeaf(kind) && numberOf(id) === index
+      drafts.push(isIt ? rewritten(kind, index, payload) : { kind, flags, id: id.slice(), payload })
+    }
+    await old.close()
+    for (const { name } of await platform.disk.list(path)) await platform.disk.unlink(`${path}/${name}`)
+    const fresh = await Journal.open(platform, { path, sink: () => undefined })
+    await fresh.submit(drafts).durable()
+    await fresh.close()
+    await platform.workers.close()
+  }
+  await world.run(run())
+  machine.kill()
+}
+
+function rewritten(kind: number, index: number, entry: Uint8Array): Draft {
+  const text = Buffer.from(entry)
+    .toString()
+    .replace(/"proposal_id":"p_./, (id) => `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`)
+  const changed = Buffer.from(text)
+  assert.notDeepEqual(changed, Buffer.from(entry))
+  const type = kind === KIND.approval ? 'approval' : 'proposal'
+  return { ...leafDraft(type, index, leafHash(changed), changed), kind }
+}
 
 describe('a start on a damaged log', () => {
   const refuses = async (service: TestService, index: number): Promise<void> => {
@@ -96,7 +189,36 @@ describe('a start on a damaged log', () => {
     await refuses(short, 29)
   })
 
-  test('a damaged HEAD file is only a cache; a lost key is an error', async () => {
+  test('names exactly the entry that somebody rewrote, with sums that are right again', async () => {
+    for (const wanted of [5, 13]) {
+      const service = await withVersions(10)
+      await service.stop()
+      service.machine.kill()
+      await rewrite(service, wanted)
+      await refuses(service, wanted)
+      // Without the file HEAD the signed checkpoint says the same.
+      const platform = service.machine.start()
+      await service.world.run(platform.disk.unlink(`${DIRECTORY}/HEAD`))
+      await service.world.run(platform.workers.close())
+      await refuses(service, wanted)
+    }
+  })
+
+  test('a key file that was exchanged for another is named', async () => {
+    for (const name of ['log-key', 'cosigner-key']) {
+      const service = await withVersions(2)
+      await service.stop()
+      await service.world.run(writeSecret(service.platform, DIRECTORY, name, new Uint8Array(32).fill(5)))
+      service.machine.kill()
+      await assert.rejects(TestService.start(OPTIONS, service.world, service.machine), (error) => {
+        assert.ok(error instanceof CairnError && error.code === 'KeyMismatch', String(error))
+        assert.match(error.message, new RegExp(`The key file ${name} is not the key that signed the last checkpoint`))
+        return true
+      })
+    }
+  })
+
+  test('a damaged HEAD file is only a cache; a lost key lets it read and no more', async () => {
     const service = await withVersions(3)
     await service.stop()
     await service.world.run(writeFile(service.platform, `${DIRECTORY}/HEAD`, Buffer.from('{"size":1}')))
@@ -106,7 +228,9 @@ describe('a start on a damaged log', () => {
     await again.stop()
     await again.world.run(again.platform.disk.unlink(`${DIRECTORY}/keys/log-key`))
     again.machine.kill()
-    await assert.rejects(TestService.start(OPTIONS, again.world, again.machine), /log-key is missing/)
+    const reading = await TestService.start(OPTIONS, again.world, again.machine)
+    assert.equal((await reading.ask('GET', '/readyz')).fields()['write_ready'], false)
+    await reading.stop()
   })
 
   test('other trust roots than the log began with refuse to start; so does a file with another hash', async () => {

@@ -69,7 +69,7 @@ const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
   ['queue_depth', { queue: 'repair' }, lag],
   ['queue_dropped_total', { queue: 'repair' }, lag],
   ['queue_dropped_total', { queue: 'events' }, lag],
-  ['bus_lagged_total', { topic: 'events' }, lag],
+  ['bus_lagged_total', { topic: 'events', consumer: 'listener' }, lag],
   ['repair_skipped_total', { reason: 'full' }, lag],
   ['tasks_panicked_total', { kind: 'drive-watcher' }, crash],
   ['service_restarts_total', { kind: 'drive-watcher' }, crash],

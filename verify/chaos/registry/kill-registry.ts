@@ -4,6 +4,7 @@
  * Usage: `node kill-registry.ts DIRECTORY SEED [POINT]`.
  */
 import { writeSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { SeededRandom, SystemClock, sleep } from '@cairn/kernel'
 import type { Reach } from '../../../services/registry/src/domain/crash-points.ts'
 import { openRealLife } from './real-life.ts'
@@ -26,6 +27,8 @@ const reach: Reach = async (point) => {
   await Promise.withResolvers<void>().promise
 }
 const life = await openRealLife(data, mark, reach)
+// Compiled once for all the processes that follow: a kill leaves no time for it at the end.
+flushCompileCache()
 writeSync(1, 'open\n')
 const pause = async (ms: number): Promise<void> => await sleep(clock, ms)
 // Far more than it will live to do.

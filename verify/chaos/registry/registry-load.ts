@@ -27,6 +27,16 @@ export async function runLoad(load: Load): Promise<void> {
   await Promise.all(Array.from({ length: load.clients }, async (_, at) => await new Client(load, at).run()))
 }
 
+/** Reads HEAD and the checkpoint, and says so. */
+export async function lookAt(life: RegistryLife, mark: MarkSink): Promise<void> {
+  const head = await life.ask('GET', '/registry/head')
+  const { version, hash } = head.json() as Head
+  mark({ tag: 'head', version, hash })
+  const { text } = parseNote((await life.ask('GET', '/log/checkpoint')).body)
+  const { size, root } = parseCheckpoint(text)
+  mark({ tag: 'checkpoint', size, root: Buffer.from(root).toString('base64') })
+}
+
 interface Opened {
   readonly proposal: string
   readonly signingInput: string
@@ -118,13 +128,7 @@ class Client {
   }
 
   async #look(): Promise<void> {
-    const { life, mark } = this.#load
-    const head = await life.ask('GET', '/registry/head')
-    const { version, hash } = head.json() as Head
-    mark({ tag: 'head', version, hash })
-    const { text } = parseNote((await life.ask('GET', '/log/checkpoint')).body)
-    const { size, root } = parseCheckpoint(text)
-    mark({ tag: 'checkpoint', size, root: Buffer.from(root).toString('base64') })
+    await lookAt(this.#load.life, this.#load.mark)
   }
 
   async #ask(target: string, body?: object): Promise<Answer> {

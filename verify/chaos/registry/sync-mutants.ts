@@ -4,6 +4,16 @@ import type { SourceMutant } from './registry-module.ts'
 const LOG = 'services/registry/src/domain/registry-log.ts'
 const APPENDER = 'packages/store/src/journal/appender.ts'
 
+/** Missed only by whoever is killed first and loses power then. */
+export const RECOVERY_MUTANTS: readonly SourceMutant[] = [
+  {
+    name: 'what a killed process wrote counts without a sync',
+    file: 'packages/store/src/journal/recovery.ts',
+    find: 'await directory.sync(file)',
+    replace: '',
+  },
+]
+
 export const SYNC_MUTANTS: readonly SourceMutant[] = [
   {
     name: 'signed before the entries are synced',

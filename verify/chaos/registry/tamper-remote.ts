@@ -2,6 +2,7 @@
  * One thing changed in what a registry publishes: the walk of `cairn registry verify`, and the check of proof files, must
  * notice, and say at which entry where there is one.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { Caller, registryClient } from '@cairn/clients'
 import {
   Breakers,
@@ -17,7 +18,7 @@ import {
 import { parseProof, type TrustFile, verifyCheckpoint, verifyProof } from '@cairn/names'
 import { INGRESS_METRICS, systemCrypto, type Transport } from '@cairn/platform'
 import { parseCheckpoint, parseNote, TILE_WIDTH } from '@cairn/tlog'
-import { addressOf } from '@cairn/wire'
+import { addressOf, parseJson } from '@cairn/wire'
 import { walkLog } from '../../../cli/src/registry-walk.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
 import { VirtualWorld } from '../../virtual/world.ts'
@@ -34,11 +35,7 @@ export interface Publication {
   readonly now: number
 }
 
-/**
- * `beside it`: of the answer about HEAD, a field that says neither which version it is nor its hash; of a checkpoint,
- * the line of a cosigner, which counts only for those who ask for it, under a text that the log has signed.
- */
-export type RemoteDetection = 'by entry' | 'without an entry' | 'nothing changed' | 'beside it'
+export type RemoteDetection = 'by entry' | 'without an entry' | 'nothing changed'
 
 const SEED = 11
 /** With what the load leaves, more than one full tile. */
@@ -109,8 +106,7 @@ export async function verifyRemotely(
       throw new Error(`A changed proof is ${verdict.kind}.`)
     }
     const bad = await walk(served, trust, now)
-    if (bad === undefined && classOf(path) === 'head' && isSameHead(changed, files.get(path))) return 'beside it'
-    if (bad === undefined && path === '/log/checkpoint' && isSameText(changed, files.get(path))) return 'beside it'
+    if (bad === undefined && isSameJson(changed, files.get(path))) return 'nothing changed'
     if (bad === undefined) throw new Error('Nobody noticed.')
     return bad.index === undefined ? 'without an entry' : 'by entry'
   } catch (error) {
@@ -119,16 +115,13 @@ export async function verifyRemotely(
   }
 }
 
-function isSameText(changed: Uint8Array, honest: Uint8Array | undefined): boolean {
-  return parseNote(changed).text === parseNote(honest ?? new Uint8Array()).text
-}
-
-function isSameHead(changed: Uint8Array, honest: Uint8Array | undefined): boolean {
-  const read = (bytes: Uint8Array | undefined): string => {
-    const { version, hash } = JSON.parse(Buffer.from(bytes ?? []).toString()) as { version: number; hash: string }
-    return `${version} ${hash}`
+/** White space between the fields of the answer about HEAD may change, and says nothing. */
+function isSameJson(changed: Uint8Array, honest: Uint8Array | undefined): boolean {
+  try {
+    return isDeepStrictEqual(parseJson(changed), parseJson(honest ?? new Uint8Array()))
+  } catch {
+    return false
   }
-  return read(changed) === read(honest)
 }
 
 /** What the walk finds wrong in these files; nothing if all holds. */

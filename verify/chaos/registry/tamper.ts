@@ -15,6 +15,7 @@ import {
   recordBytes,
   SEGMENT_HEADER_BYTES,
 } from '../../../packages/store/src/journal/format.ts'
+import type { RegistryConfig } from '../../../services/registry/src/config.ts'
 import { isLeaf, KIND, numberOf } from '../../../services/registry/src/domain/record.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
 import type { InodeTable } from '../../virtual/disk/inode-table.ts'
@@ -23,6 +24,7 @@ import { VirtualWorld } from '../../virtual/world.ts'
 import { directoryIn, RegistryLife } from './registry-life.ts'
 import { runLoad } from './registry-load.ts'
 import type { RegistryModule } from './registry-module.ts'
+import { holdToUse } from './registry-promises.ts'
 
 export type PlaceClass =
   | 'segment header'
@@ -32,6 +34,8 @@ export type PlaceClass =
   | 'checkpoint'
   | 'padding'
   | 'HEAD'
+  | 'verify place'
+  | 'base'
   | 'log key'
   | 'cosigner key'
 
@@ -55,6 +59,8 @@ export type Detection = 'start-up, by entry' | 'start-up' | 'journal log' | 'dee
 
 const DATA = 'data'
 const SEED = 7
+/** Made and pruned before others are left open. */
+const VERSIONS_BEFORE = 40
 const VERIFY_MS_MAX = 60_000
 /** By then the deep verifier has read how far it had come. */
 const SETTLED_MS = 1_000
@@ -63,8 +69,18 @@ function start(machine: VirtualMachine): VirtualPlatform {
   return machine.start({ metrics: { ...KERNEL_METRICS, ...INGRESS_METRICS, ...REGISTRY_METRICS } })
 }
 
-async function openLife(registry: RegistryModule, platform: VirtualPlatform): Promise<RegistryLife> {
-  return await RegistryLife.open({ registry, platform, data: DATA, onSigned: () => undefined })
+/** While the specimen is made: so that a part of it is pruned. */
+const PRUNING: Partial<RegistryConfig> = {
+  checkpoint_interval: 120,
+  retention: { policy: 'by-count', max_age: 3_600_000, max_count: 60, target_bytes: 1024 ** 3 },
+}
+
+async function openLife(
+  registry: RegistryModule,
+  platform: VirtualPlatform,
+  overrides: Partial<RegistryConfig> = {},
+): Promise<RegistryLife> {
+  return await RegistryLife.open({ registry, platform, data: DATA, onSigned: () => undefined, overrides })
 }
 
 /** Runs a load, writes HEAD down, stops, and says what lies where. */
@@ -74,10 +90,13 @@ export async function makeSpecimen(registry: RegistryModule): Promise<Specimen> 
   const platform = start(machine)
   const pause = async (ms: number): Promise<void> => await world.sleep(ms)
   const live = async (): Promise<string> => {
-    const life = await openLife(registry, platform)
+    const life = await openLife(registry, platform, PRUNING)
+    for (let count = 0; count < VERSIONS_BEFORE; count += 1) await holdToUse(life)
+    await world.sleep(1_000)
     const random = new SeededRandom(SEED)
     await runLoad({ life, mark: () => undefined, random, clients: 4, stepsEach: 30, pause })
     await life.parts.saveHead()
+    if (life.parts.log.minimumIndex === 0) throw new Error('Nothing was pruned.')
     const seen = await look(life)
     await life.stop()
     await platform.workers.close()
@@ -96,11 +115,24 @@ export async function makeSpecimen(registry: RegistryModule): Promise<Specimen> 
 async function look({ parts }: RegistryLife): Promise<string> {
   const { head, size } = parts.published.value
   const entries: string[] = []
-  for (let index = 0; index < size; index += 1) entries.push(Buffer.from(await parts.archive.entry(index)).toString())
+  for (let index = parts.log.minimumIndex; index < size; index += 1)
+    entries.push(Buffer.from(await parts.archive.entry(index)).toString())
   const artifacts: string[] = []
-  for (let version = 0; version <= head.version; version += 1)
-    artifacts.push(Buffer.from((await parts.archive.artifact(version)).bytes).toString())
-  return JSON.stringify([head, size, entries, artifacts, parts.signer.identity, parts.signer.logKey.keyId])
+  for (let version = 0; version <= head.version; version += 1) {
+    const isKept = parts.ledger.facts(version).log_index >= parts.log.minimumIndex || parts.log.isKept(version)
+    if (isKept) artifacts.push(Buffer.from((await parts.archive.artifact(version)).bytes).toString())
+  }
+  const hashes = Buffer.from(parts.log.leafHashes(0, size)).toString('base64')
+  return JSON.stringify([
+    head,
+    size,
+    hashes,
+    entries,
+    artifacts,
+    parts.signer.identity,
+    parts.signer.logKey.keyId,
+    parts.signer.cosignerKey.keyId,
+  ])
 }
 
 function* placesOn({ drive }: VirtualMachine): Generator<TamperPlace> {
@@ -112,6 +144,12 @@ function* placesOn({ drive }: VirtualMachine): Generator<TamperPlace> {
     return all
   }
   yield { class: 'HEAD', path: `${directory}/HEAD`, from: 0, to: read(`${directory}/HEAD`).length, index: undefined }
+  for (const { name } of drive.list(directory)) {
+    const path = `${directory}/${name}`
+    if (name.startsWith('base-')) yield { class: 'base', path, from: 0, to: read(path).length, index: undefined }
+  }
+  const verified = `${directory}/verify.json`
+  yield { class: 'verify place', path: verified, from: 0, to: read(verified).length, index: undefined }
   for (const { name } of drive.list(`${directory}/keys`)) {
     const path = `${directory}/keys/${name}`
     yield {
@@ -140,13 +178,19 @@ function* placesIn(path: string, bytes: Uint8Array): Generator<TamperPlace> {
     if (record === undefined) break
     const payload = at + RECORD_HEADER_BYTES
     const end = payload + record.length
-    const index = isLeaf(record.kind) ? numberOf(record.id) : undefined
+    const index = indexOf(record)
     yield { class: 'record header', path, from: at, to: payload, index }
     const kind = record.kind === KIND.artifact ? 'artifact' : record.kind === KIND.checkpoint ? 'checkpoint' : 'entry'
     yield { class: kind, path, from: payload, to: end, index }
     at += recordBytes(record.length)
     if (at > end) yield { class: 'padding', path, from: end, to: at, index: undefined }
   }
+}
+
+/** The entry by which a record is named: a checkpoint by the last one it covers. */
+function indexOf({ kind, id }: { readonly kind: number; readonly id: Uint8Array }): number | undefined {
+  if (isLeaf(kind)) return numberOf(id)
+  return kind === KIND.checkpoint ? numberOf(id) - 1 : undefined
 }
 
 /** Changes one bit of the place and says who noticed. Throws if nobody did and something has changed. */
@@ -163,7 +207,7 @@ export async function tamper(
   const platform = start(machine)
   const where = `bit ${bit} of ${place.path} (${place.class}${place.index === undefined ? '' : ` ${place.index}`})`
   try {
-    return await world.run(examine(registry, specimen, world, platform))
+    return await world.run(examine(registry, specimen, place, world, platform))
   } catch (error) {
     if (error instanceof CairnError && error.kind === 'Integrity')
       return namesEntry(error.message, place, where) ? 'start-up, by entry' : 'start-up'
@@ -178,13 +222,22 @@ function namesEntry(message: string, { class: kind, index }: TamperPlace, where:
   return named !== undefined
 }
 
+/** What the start found, or else a round from the beginning. */
+async function firstProblem(
+  life: RegistryLife,
+  world: VirtualWorld,
+  platform: VirtualPlatform,
+): Promise<number | undefined> {
+  await world.sleep(SETTLED_MS)
+  return life.parts.verifier.report().bad?.index ?? (await verifyAgain(life, world, platform))
+}
+
 /** A whole round from now on: the first entry that is wrong, if one is. */
 async function verifyAgain(
   { parts }: RegistryLife,
   world: VirtualWorld,
   { clock }: VirtualPlatform,
 ): Promise<number | undefined> {
-  await world.sleep(SETTLED_MS)
   const since = clock.wall()
   parts.verifier.begin()
   for (let waitedMs = 0; waitedMs < VERIFY_MS_MAX; waitedMs += 100) {
@@ -223,12 +276,16 @@ export async function tamperRunning(
 async function examine(
   registry: RegistryModule,
   specimen: Specimen,
+  place: TamperPlace,
   world: VirtualWorld,
   platform: VirtualPlatform,
 ): Promise<Detection> {
   const life = await openLife(registry, platform)
   try {
-    if ((await verifyAgain(life, world, platform)) !== undefined) return 'deep verifier, by entry'
+    const found = await firstProblem(life, world, platform)
+    if (found !== undefined && place.class === 'checkpoint' && found !== place.index)
+      throw new Error(`The deep verifier names ${found}, not ${place.index}.`)
+    if (found !== undefined) return 'deep verifier, by entry'
     if (platform.log.lines.some(({ level }) => level === 'error')) return 'journal log'
     if ((await look(life)) !== specimen.seen) throw new Error('Nobody noticed, and what is read has changed.')
     return 'harmless'

@@ -30,12 +30,15 @@ export class Broadcast<T> {
     return core.publish(this.#core, value)
   }
 
-  /** Hears everything published from now on, until closed; or, of what is kept, everything from that place on. */
-  subscribe(from?: number): Subscription<T> {
+  /**
+   * Hears everything published from now on, until closed; or, of what is kept, everything from that place on. What is
+   * lost is counted against `consumer`, the task that reads: a listener's streams unless said otherwise.
+   */
+  subscribe(from?: number, consumer = 'listener'): Subscription<T> {
     return new Subscription(this.#core, from, (missed) => {
-      this.#runtime.metrics.count('bus_lagged_total', { topic: this.name }, missed)
+      this.#runtime.metrics.count('bus_lagged_total', { topic: this.name, consumer }, missed)
       this.#lost += missed
-      this.#warning.happened({ topic: this.name }, missed)
+      this.#warning.happened({ topic: this.name, consumer }, missed)
     })
   }
 

@@ -36,7 +36,11 @@ export const KERNEL_METRICS = {
     labels: ['endpoint'],
     help: 'Requests answered 429 because a bound was reached.',
   },
-  bus_lagged_total: { type: 'counter', labels: ['topic'], help: 'Values a slow broadcast subscriber lost.' },
+  bus_lagged_total: {
+    type: 'counter',
+    labels: ['topic', 'consumer'],
+    help: 'Values a slow subscriber of a broadcast lost, by the task that reads it.',
+  },
   tasks_spawned_total: { type: 'counter', labels: ['kind'], help: 'Tasks started, restarts included.' },
   service_restarts_total: { type: 'counter', labels: ['kind'], help: 'Tasks started again after they failed.' },
   tasks_canceled_total: { type: 'counter', labels: ['kind'], help: 'Tasks that ended because they were asked to.' },

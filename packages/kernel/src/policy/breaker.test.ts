@@ -159,3 +159,13 @@ test('the table stays bounded however many targets there are', () => {
   breakers.close()
   assert.equal(breakers.state('peer-0'), 'closed')
 })
+
+test('a target is shown under its label, and has its breaker to itself', () => {
+  const runtime = virtualRuntime()
+  const breakers = new Breakers(runtime, { ...POLICY, sample: 1 }, () => 'slot')
+  breakers.admit('peer 1').report('failed')
+  breakers.sweep()
+  assert.equal(runtime.metrics.value('breaker_open_total', { target: 'slot' }), 1)
+  assert.deepEqual([breakers.state('peer 1'), breakers.state('peer 2')], ['open', 'closed'])
+  breakers.close()
+})

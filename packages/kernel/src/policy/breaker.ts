@@ -45,14 +45,21 @@ export class Passage implements Disposable {
 export class Breakers {
   readonly #runtime: Runtime
   readonly #policy: core.BreakerPolicy
+  readonly #labelOf: (target: string) => string
   readonly #table = new Map<string, core.BreakerCore>()
   readonly #reports: Queue<Report>
   /** Reports the queue could not hold, by target: a lost outcome counts as a failure. */
   readonly #lost = new Map<string, number>()
 
-  constructor(runtime: Runtime, policy: core.BreakerPolicy = core.BREAKER_DEFAULT) {
+  /** `labelOf` shows a target in the metrics: one of few values, where targets are not all configured. */
+  constructor(
+    runtime: Runtime,
+    policy: core.BreakerPolicy = core.BREAKER_DEFAULT,
+    labelOf: (target: string) => string = (target) => target,
+  ) {
     this.#runtime = runtime
     this.#policy = policy
+    this.#labelOf = labelOf
     this.#reports = new Queue(runtime, { name: 'breaker-outcomes', capacity: 1024, overflow: 'reject' })
   }
 
@@ -114,9 +121,10 @@ export class Breakers {
     const after = breaker.state.tag
     if (before === after) return
     this.#runtime.log.info({ target, before, after }, 'breaker changed state')
-    if (after === 'open') this.#runtime.metrics.count('breaker_open_total', { target })
+    const label = this.#labelOf(target)
+    if (after === 'open') this.#runtime.metrics.count('breaker_open_total', { target: label })
     for (const state of ['closed', 'open', 'half-open'])
-      this.#runtime.metrics.set('breaker_state', state === after ? 1 : 0, { target, state })
+      this.#runtime.metrics.set('breaker_state', state === after ? 1 : 0, { target: label, state })
   }
 
   #breaker(target: string): core.BreakerCore {

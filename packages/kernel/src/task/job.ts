@@ -10,9 +10,9 @@
 import type { Queue } from '../channel/queue.ts'
 import type { Lane, Take } from '../channel/queue-core.ts'
 import { canceled } from '../channel/waiters.ts'
+import type { Timer } from '../clock.ts'
 import { CairnError, toCairnError } from '../errors.ts'
-import { Cancel } from '../policy/cancel.ts'
-import type { Deadline } from '../policy/deadline.ts'
+import { type Deadline, timedOut } from '../policy/deadline.ts'
 import type { TaskContext } from './supervisor.ts'
 
 export interface JobOptions {
@@ -26,16 +26,28 @@ export interface JobOptions {
 export class Job<Input, Output> {
   readonly input: Input
   readonly deadline: Deadline
-  readonly #cancel: Cancel
   readonly #reply = Promise.withResolvers<Output>()
+  readonly #caller: AbortSignal | undefined
+  #timer: Timer | undefined
+  /** Made for whoever asks for the signal: most work is done before anybody would. */
+  #controller: AbortController | undefined
+  #failure: CairnError | undefined
   #ended = false
 
   constructor(input: Input, { deadline, signal }: JobOptions) {
     this.input = input
     this.deadline = deadline
-    this.#cancel = new Cancel({ signals: [signal], deadline })
-    if (this.signal.aborted) this.fail(canceled(this.signal))
-    else this.signal.addEventListener('abort', () => this.fail(canceled(this.signal)), { once: true })
+    this.#caller = signal
+    if (signal?.aborted === true) this.fail(canceled(signal))
+    else if (deadline.expired) this.fail(timedOut('the request'))
+    else {
+      signal?.addEventListener('abort', this.#onCallerGone, { once: true })
+      this.#timer = deadline.clock.timer(deadline.remaining(), () => this.fail(timedOut('the request')))
+    }
+  }
+
+  readonly #onCallerGone = (): void => {
+    if (this.#caller !== undefined) this.fail(canceled(this.#caller))
   }
 
   get result(): Promise<Output> {
@@ -44,7 +56,9 @@ export class Job<Input, Output> {
 
   /** Fires when the job ended without being done: the caller left, the budget ran out, the service stopped. */
   get signal(): AbortSignal {
-    return this.#cancel.signal
+    this.#controller ??= new AbortController()
+    if (this.#failure !== undefined) this.#controller.abort(this.#failure)
+    return this.#controller.signal
   }
 
   get ended(): boolean {
@@ -57,7 +71,8 @@ export class Job<Input, Output> {
 
   fail(error: CairnError): void {
     if (!this.#end()) return
-    this.#cancel.abort(error)
+    this.#failure = error
+    this.#controller?.abort(error)
     this.#reply.reject(error)
   }
 
@@ -71,7 +86,9 @@ export class Job<Input, Output> {
   #end(): boolean {
     if (this.#ended) return false
     this.#ended = true
-    this.#cancel[Symbol.dispose]()
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#caller?.removeEventListener('abort', this.#onCallerGone)
     return true
   }
 }
@@ -103,21 +120,28 @@ export async function serveJobs<Input, Output>(
   handle: JobHandler<Input, Output>,
   take: Take = 'any',
 ): Promise<void> {
-  for (;;) {
-    const next = await queue.recv({ signal: context.aborting, take })
-    if (next.tag === 'closed') return
-    const job = next.item
-    // The abort may have come in the same turn as the job: its listener would never hear it.
-    if (context.aborting.aborted) job.cancel()
-    if (job.ended) continue
-    const onAbort = (): void => job.cancel()
-    context.aborting.addEventListener('abort', onAbort, { once: true })
-    try {
-      job.done(await handle(job.input, job))
-    } catch (error) {
-      job.fail(toCairnError(error))
-    } finally {
-      context.aborting.removeEventListener('abort', onAbort)
+  const { aborting } = context
+  let current: Job<Input, Output> | undefined
+  // One for all of its jobs: many workers share the signal, and each look through its listeners costs every job.
+  const onAbort = (): void => current?.cancel()
+  aborting.addEventListener('abort', onAbort, { once: true })
+  try {
+    for (;;) {
+      const next = queue.tryReceive(take) ?? (await queue.recv({ signal: aborting, take }))
+      if (next.tag === 'closed') return
+      const job = next.item
+      // The abort may have come in the same turn as the job: its listener would never hear it.
+      if (aborting.aborted) job.cancel()
+      if (job.ended) continue
+      current = job
+      try {
+        job.done(await handle(job.input, job))
+      } catch (error) {
+        job.fail(toCairnError(error))
+      }
+      current = undefined
     }
+  } finally {
+    aborting.removeEventListener('abort', onAbort)
   }
 }

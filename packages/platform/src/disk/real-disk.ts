@@ -1,4 +1,4 @@
-import { constants, type Dirent } from 'node:fs'
+import { constants, type Dirent, read } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import { type CairnError, Closeable, type Runtime } from '@cairn/kernel'
 import type { Disk, DiskEntry, DiskFile, DiskLock, DiskSpace, OpenOptions } from './disk.ts'
@@ -81,6 +81,8 @@ class RealFile extends Closeable implements DiskFile {
   /** Where the next append goes. Writes are placed, so appends under way at once cannot mix. */
   #end: number
   #failure: CairnError | undefined
+  #reading = 0
+  #onQuiet: (() => void) | undefined
 
   constructor(runtime: Runtime, path: string, handle: FileHandle, end: number) {
     super(runtime, `file ${path}`)
@@ -101,15 +103,33 @@ class RealFile extends Closeable implements DiskFile {
     return offset
   }
 
+  /** With the callback of the plain interface: through the handle each read costs as much again in promises. */
   async read(position: number, into: Uint8Array): Promise<number> {
-    return await translated(async () => {
-      let filled = 0
-      while (filled < into.length) {
-        const { bytesRead } = await this.#handle.read(into, filled, into.length - filled, position + filled)
-        if (bytesRead === 0) break
-        filled += bytesRead
+    const { fd } = this.#handle
+    this.#reading += 1
+    return await new Promise<number>((resolve, reject) => {
+      const end = (): void => {
+        this.#reading -= 1
+        if (this.#reading === 0) this.#onQuiet?.()
       }
-      return filled
+      const step = (filled: number): void => {
+        read(fd, into, filled, into.length - filled, position + filled, (error, bytesRead) => {
+          const reached = filled + bytesRead
+          if (error === null && bytesRead > 0 && reached < into.length) {
+            step(reached)
+            return
+          }
+          end()
+          if (error === null) resolve(reached)
+          else reject(diskError(error))
+        })
+      }
+      try {
+        step(0)
+      } catch (error) {
+        end()
+        reject(diskError(error))
+      }
     })
   }
 
@@ -128,6 +148,12 @@ class RealFile extends Closeable implements DiskFile {
   }
 
   protected override async release(): Promise<void> {
+    // A descriptor that is closed under a read may be another file's when the read gets to it.
+    if (this.#reading > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onQuiet = resolve
+      })
+    }
     await translated(async () => await this.#handle.close())
   }
 

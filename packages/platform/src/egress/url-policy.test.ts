@@ -65,6 +65,20 @@ test('an address in the list is still refused when it is not public', () => {
   for (const host of allow) assert.ok(isRefused(`https://${host}/`, careless), host)
 })
 
+test('where any host may be named, its address still has to be public and its scheme HTTPS', () => {
+  const any = new UrlPolicy({ allow: 'any' })
+  const check = (text: string): boolean => isRefused(text, any)
+  assert.deepEqual(['https://whatever.example/', 'https://8.8.4.4:444/'].map(check), [false, false])
+  for (const text of [
+    'http://whatever.example/',
+    'https://127.0.0.1/',
+    'https://10.0.0.1/',
+    'https://[::1]/',
+    'https://a:b@whatever.example/',
+  ])
+    assert.ok(check(text), text)
+})
+
 test('for tests loopback is reached over HTTP, and only that is loosened', () => {
   const rules = new UrlPolicy({ allow: ['127.0.0.1:8080', '10.0.0.1:80', '8.8.8.8:80'], devAllowLoopbackHttp: true })
   assert.ok(!isRefused('http://127.0.0.1:8080/', rules))

@@ -3,19 +3,23 @@ import { CairnError } from '@cairn/kernel'
 import { type AddressClass, classifyAddress } from './address.ts'
 
 export interface UrlPolicyOptions {
-  /** Hosts, each with a port where it is not 443. No wildcards: a subdomain is another host. */
-  readonly allow: readonly string[]
+  /**
+   * Hosts, each with a port where it is not 443. No wildcards: a subdomain is another host. `any` is every host with a
+   * public address, for what strangers name.
+   */
+  readonly allow: readonly string[] | 'any'
   /** For tests: plain HTTP, and loopback addresses, for hosts that are allowed. Nothing else is loosened. */
   readonly devAllowLoopbackHttp?: boolean
 }
 
 export class UrlPolicy {
-  readonly #allowed: ReadonlySet<string>
+  /** Every host where undefined. */
+  readonly #allowed: ReadonlySet<string> | undefined
   readonly #loopbackHttp: boolean
 
   /** Throws `Malformed` for an entry that is not a host, or a host and a port. */
   constructor({ allow, devAllowLoopbackHttp = false }: UrlPolicyOptions) {
-    this.#allowed = new Set(allow.map(hostAndPort))
+    this.#allowed = allow === 'any' ? undefined : new Set(allow.map(hostAndPort))
     this.#loopbackHttp = devAllowLoopbackHttp
   }
 
@@ -25,7 +29,7 @@ export class UrlPolicy {
     if (url.protocol !== 'https:' && !isHttp) throw refused(`${url.protocol}// is not fetched; use https://`)
     if (url.username !== '' || url.password !== '') throw refused('the URL holds credentials')
     const target = `${url.hostname}:${effectivePort(url)}`
-    if (!this.#allowed.has(target)) throw refused(`${target} is not in the list of allowed hosts`)
+    if (this.#allowed?.has(target) === false) throw refused(`${target} is not in the list of allowed hosts`)
     const literal = addressLiteral(url)
     if (literal !== undefined) this.checkAddress(literal, url.protocol)
   }

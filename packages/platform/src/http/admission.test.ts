@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type CairnError, leaks } from '@cairn/kernel'
+import { type CairnError, leaks, VirtualClock } from '@cairn/kernel'
+import { AddressRates } from './address-rates.ts'
 import { json } from './reply.ts'
 import { route } from './route.ts'
 import { bodyOf, fixture, HELLO, requestOf } from './test/fixture.ts'
@@ -14,6 +15,46 @@ describe('admission', () => {
     assert.equal(runtime.metrics.value('busy_rejections_total', { endpoint: '/hello' }), 1)
     runtime.clock.advance(100)
     assert.equal((await call()).status, 200)
+  })
+
+  test('one address past its rate takes nothing from another, however it writes itself', async () => {
+    const { call, runtime } = fixture({ config: { max_rps_per_address: 10, burst_per_address: 2 } })
+    const from = (address: string) => ({ peer: { address, kind: 'tcp' } as const })
+    for (const [address, status] of [
+      ['192.0.2.1', 200],
+      ['::ffff:192.0.2.1', 200],
+      ['192.0.2.1', 429],
+      ['192.0.2.2', 200],
+      ['2001:db8::1', 200],
+      ['2001:db8::2', 200],
+      ['2001:db8::3', 429],
+    ] as const)
+      assert.equal((await call(from(address))).status, status, address)
+    assert.equal(runtime.metrics.value('quota_exhaustions_total', { kind: 'ip' }), 2)
+    runtime.clock.advance(100)
+    assert.equal((await call(from('192.0.2.1'))).status, 200)
+  })
+
+  test('behind a trusted proxy the address it names is the one that counts', async () => {
+    const config = { max_rps_per_address: 1, burst_per_address: 1, trusted_proxies: ['10.0.0.0/8'] }
+    const { call } = fixture({ config })
+    const from = (client: string) => ({
+      peer: { address: '10.0.0.1', kind: 'tcp' } as const,
+      headers: [...HOST, 'X-Forwarded-For', client],
+    })
+    assert.equal((await call(from('192.0.2.1'))).status, 200)
+    assert.equal((await call(from('192.0.2.1'))).status, 429)
+    assert.equal((await call(from('192.0.2.2'))).status, 200)
+  })
+
+  test('10 000 addresses that asked are forgotten once their buckets are full again', () => {
+    const clock = new VirtualClock()
+    const rates = new AddressRates(clock, 100, 200)
+    for (let count = 0; count < 10_000; count += 1) rates.take(`10.0.${count >> 8}.${count & 255}`)
+    assert.equal(rates.size, 10_000)
+    clock.advance(2000)
+    rates.take('192.0.2.1')
+    assert.equal(rates.size, 1)
   })
 
   test('the rate counts requests for nothing too, and never health', async () => {

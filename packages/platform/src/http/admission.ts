@@ -6,6 +6,7 @@
  *                  └─▶ 429
  */
 import { CairnError, type Runtime, TokenBucket } from '@cairn/kernel'
+import { AddressRates } from './address-rates.ts'
 import type { IngressConfig } from './config.ts'
 
 /** Health and metrics are asked for by a few probes; this is many times what they need and still bounded. */
@@ -17,6 +18,7 @@ export class Admission {
   readonly #runtime: Runtime
   readonly #ops: TokenBucket
   #bucket: TokenBucket | undefined
+  #byAddress: AddressRates | undefined
   #config: IngressConfig
   readonly #taken: Record<Seat, number> = { inflight: 0, stream: 0 }
 
@@ -25,12 +27,16 @@ export class Admission {
     this.#ops = new TokenBucket(runtime.clock, OPS_SHAPE)
     this.#config = config
     this.#bucket = bucketOf(runtime, config)
+    this.#byAddress = ratesOf(runtime, config)
   }
 
   /** New limits for whoever comes next; nobody who is in is sent away. */
   reconfigure(config: IngressConfig): void {
     const isSameRate = config.max_rps === this.#config.max_rps && config.burst === this.#config.burst
     if (!isSameRate) this.#bucket = bucketOf(this.#runtime, config)
+    const { max_rps_per_address: rate, burst_per_address: burst } = this.#config
+    if (config.max_rps_per_address !== rate || config.burst_per_address !== burst)
+      this.#byAddress = ratesOf(this.#runtime, config)
     this.#config = config
   }
 
@@ -38,7 +44,13 @@ export class Admission {
     if (!this.#ops.tryTake()) throw busy('Too many health and metrics requests; ask less often.', this.#ops.waitMs())
   }
 
-  takeRate(): void {
+  /** What one client may ask is judged first: who is over it takes nothing from the others. */
+  takeRate(address: string): void {
+    const waitMs = address === '' ? 0 : (this.#byAddress?.take(address) ?? 0)
+    if (waitMs > 0) {
+      this.#runtime.metrics.count('quota_exhaustions_total', { kind: 'ip' })
+      throw busy(`One address may ask ${this.#config.max_rps_per_address} times a second here; slow down.`, waitMs)
+    }
     if (this.#bucket === undefined || this.#bucket.tryTake()) return
     this.#runtime.metrics.count('quota_exhaustions_total', { kind: 'rps' })
     throw busy(`This service takes ${this.#config.max_rps} requests a second; slow down.`, this.#bucket.waitMs())
@@ -67,6 +79,11 @@ export class Admission {
 const SEATS: Readonly<Record<Seat, { readonly name: string; readonly quota: string }>> = {
   inflight: { name: 'requests', quota: 'inflight' },
   stream: { name: 'streams', quota: 'streams' },
+}
+
+function ratesOf({ clock }: Runtime, config: IngressConfig): AddressRates | undefined {
+  const { max_rps_per_address: rate, burst_per_address: burst } = config
+  return rate === 0 ? undefined : new AddressRates(clock, rate, burst)
 }
 
 function bucketOf({ clock }: Runtime, { max_rps, burst }: IngressConfig): TokenBucket | undefined {

@@ -6,15 +6,15 @@ import type { IngressConfig } from './config.ts'
 import { crossOriginHeaders } from './cross-origin.ts'
 import type { Exchange } from './exchange.ts'
 import { CODINGS } from './inflate.ts'
-import { type IngressResponse, isStream } from './message.ts'
+import { type CompletedResponse, type IngressResponse, isStream } from './message.ts'
 import { NO_ROUTE } from './metrics.ts'
 import { problem } from './reply.ts'
 import { RequestMeter } from './request-meter.ts'
 
 /** What a service changes about the problems of its ingress. */
 export interface ProblemStyle {
-  /** Its own names for the codes of the ingress: `{ body_cap: 'payload_too_large' }`. */
-  readonly codes?: Readonly<Record<string, string>>
+  /** Its own names for the codes of the ingress: `{ body_cap: 'payload_too_large' }`, with a status where that differs. */
+  readonly codes?: Readonly<Record<string, string | { readonly code: string; readonly status: number }>>
   /** A header that repeats the code of every problem. */
   readonly reasonHeader?: string
   /** Hears the code of every refusal and failure, to count it under a name of its own as well. */
@@ -67,31 +67,30 @@ export class Answers {
   }
 
   #named(error: CairnError): CairnError {
-    const code = this.#style.codes?.[error.code]
-    if (code === undefined) return error
-    const { kind, message, status, retryAfterMs, cause } = error
+    const own = this.#style.codes?.[error.code]
+    if (own === undefined) return error
+    const { kind, message, retryAfterMs, cause } = error
     return new CairnError(kind, message, {
-      code,
-      status,
+      ...(typeof own === 'string' ? { code: own, status: error.status } : own),
       cause,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     })
   }
 
   /** The headers every answer carries; counts it. */
-  complete(exchange: Exchange, { status, headers: given, body, held }: IngressResponse): IngressResponse {
-    const headers = [...given, 'X-Corr-ID', exchange.corrId]
-    const length = isStream(body) ? undefined : body === undefined ? 0 : Buffer.byteLength(body)
+  complete(exchange: Exchange, { status, headers, body, held }: IngressResponse): CompletedResponse {
+    const added = ['X-Corr-ID', exchange.corrId]
+    const length = isStream(body) ? undefined : lengthOf(body)
     const hasLength = length !== undefined && status !== 204 && status !== 304
-    if (hasLength && (exchange.method !== 'HEAD' || body !== undefined)) headers.push('Content-Length', String(length))
-    if (this.#shutdown.phase.value !== 'running') headers.push('Connection', 'close')
-    if (this.#origins.length > 0) headers.push(...crossOriginHeaders(exchange.headers, this.#origins))
+    if (hasLength && (exchange.method !== 'HEAD' || body !== undefined)) added.push('Content-Length', String(length))
+    if (this.#shutdown.phase.value !== 'running') added.push('Connection', 'close')
+    if (this.#origins.length > 0) added.push(...crossOriginHeaders(exchange.headers, this.#origins))
     this.#count(exchange, status, length)
     if (body === undefined || exchange.method === 'HEAD') {
       held?.[Symbol.dispose]()
-      return { status, headers }
+      return { status, headers, added }
     }
-    return held === undefined ? { status, headers, body } : { status, headers, body, held }
+    return held === undefined ? { status, headers, added, body } : { status, headers, added, body, held }
   }
 
   /** Hands over what has been counted and not yet reached the metrics. */
@@ -107,6 +106,10 @@ export class Answers {
     if (served !== undefined) this.#meter.note(served, status, now - startedAt, now)
     else metrics.count('http_requests_total', { route: NO_ROUTE, method: knownMethod(method), status: String(status) })
   }
+}
+
+function lengthOf(body: string | Uint8Array | undefined): number {
+  return typeof body === 'string' ? Buffer.byteLength(body) : (body?.length ?? 0)
 }
 
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']

@@ -1,4 +1,4 @@
-import { blockContains, type IpBlock, parseIp, parseIpBlock } from '@cairn/wire'
+import { blockContains, type IpBlock, parseIp, parseIpBlock, toHex } from '@cairn/wire'
 import type { Peer } from './message.ts'
 
 export function isLoopback(address: string): boolean {
@@ -27,7 +27,18 @@ export function clientAddress(peer: string, forwardedFor: string | undefined, tr
   return hops.findLast((hop) => !isTrusted(hop, trusted)) ?? peer
 }
 
-function isTrusted(address: string, trusted: readonly IpBlock[]): boolean {
+export function isTrusted(address: string, trusted: readonly IpBlock[]): boolean {
   const ip = parseIp(address)
   return ip !== undefined && trusted.some((block) => blockContains(block, ip))
+}
+
+/**
+ * Who counts as one client: an IPv4 address, however it is written, or an IPv6 network of 64 bits, since whoever has one
+ * address of it has them all.
+ */
+export function clientGroup(address: string): string {
+  const ip = parseIp(address)
+  if (ip === undefined) return address
+  if (ip.length === 4) return ip.join('.')
+  return `${toHex(ip.subarray(0, 8))}/64`
 }

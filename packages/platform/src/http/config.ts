@@ -78,6 +78,18 @@ function requestKeys(defaults: IngressDefaults) {
       reload: 'live',
       does: 'Requests that may come at once on top of the rate.',
     }),
+    max_rps_per_address: setting(count(0), {
+      default: 0,
+      reload: 'live',
+      does: 'Requests a second from one address, IPv6 by its /64; 0 is no limit.',
+      designName: 'ratelimit.rate_per_sec',
+    }),
+    burst_per_address: setting(count(1), {
+      default: 200,
+      reload: 'live',
+      does: 'Requests of one address that may come at once on top of that rate.',
+      designName: 'ratelimit.burst',
+    }),
     request_timeout: setting(duration({ min: 1 }), {
       default: defaults.request_timeout ?? '5s',
       reload: 'live',
@@ -144,7 +156,7 @@ function connectionKeys(defaults: IngressDefaults) {
     max_connections_per_address: setting(count(0), {
       default: defaults.max_connections_per_address ?? 0,
       reload: 'live',
-      does: 'Connections at once from one address; 0 is no limit.',
+      does: 'Connections at once from one address, IPv6 by its /64, trusted proxies excepted; 0 is no limit.',
       designName: 'server.connection_limit_per_ip',
     }),
     hosts: setting(z.array(z.string().regex(/^(\*\.)?[a-z0-9[\]:._-]+$/i)), {
@@ -155,7 +167,7 @@ function connectionKeys(defaults: IngressDefaults) {
     trusted_proxies: setting(z.array(z.string()), {
       default: [],
       reload: 'live',
-      does: 'Address blocks whose `X-Forwarded-For` is believed when a capability is bound to an address.',
+      does: 'Address blocks whose `X-Forwarded-For` is believed, for capabilities bound to an address and for the rate of one.',
     }),
   }
 }

@@ -23,9 +23,10 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-function table(max_connections: number, max_connections_per_address: number) {
+function table(max_connections: number, max_connections_per_address: number, trusted_proxies: string[] = []) {
   const metrics = new MemoryMetrics(METRICS)
-  const connections = new Connections(metrics, 'tcp', { max_connections, max_connections_per_address })
+  const limits = { max_connections, max_connections_per_address, trusted_proxies }
+  const connections = new Connections(metrics, 'tcp', limits)
   const arrive = (address: string | undefined): { socket: FakeSocket; connection: Connection | undefined } => {
     const socket = new FakeSocket(address)
     return { socket, connection: connections.accept(socket as unknown as Socket, () => {}) }
@@ -42,6 +43,35 @@ test('past the limit of one address a few are told so, the rest is closed, other
   )
   assert.deepEqual(many.map(({ socket }) => socket.isDestroyed).indexOf(true), 2 + 16)
   assert.equal(arrive('192.0.2.2').connection?.crowded, false)
+})
+
+test('an IPv6 network of 64 bits is one client, and a mapped IPv4 address is the IPv4 address', () => {
+  const { arrive, connections } = table(1000, 1)
+  assert.equal(arrive('2001:db8:1:2:a::1').connection?.crowded, false)
+  assert.equal(arrive('2001:db8:1:2:b::2').connection?.crowded, true)
+  assert.equal(arrive('2001:db8:1:3::1').connection?.crowded, false)
+  assert.equal(arrive('192.0.2.1').connection?.crowded, false)
+  assert.equal(arrive('::ffff:192.0.2.1').connection?.crowded, true)
+  assert.equal(connections.clients, 3)
+})
+
+test('a trusted proxy brings as many clients as it likes', () => {
+  const { arrive } = table(1000, 1, ['10.0.0.0/8'])
+  const proxied = Array.from({ length: 50 }, () => arrive('10.1.2.3').connection?.crowded)
+  assert.ok(proxied.every((crowded) => crowded === false))
+  assert.deepEqual([arrive('192.0.2.1').connection?.crowded, arrive('192.0.2.1').connection?.crowded], [false, true])
+})
+
+test('10 000 connections of one address leave room for another; 10 000 addresses leave nothing behind', () => {
+  const { arrive, connections } = table(1024, 256)
+  const greedy = Array.from({ length: 10_000 }, () => arrive('192.0.2.1'))
+  for (const { connection } of greedy) if (connection !== undefined) connection.active = 1
+  assert.equal(connections.size, 256 + 16)
+  assert.equal(arrive('192.0.2.2').connection?.crowded, false)
+  for (const { socket } of greedy) socket.destroy()
+  for (let count = 0; count < 10_000; count += 1)
+    arrive(`10.${count >> 16}.${(count >> 8) & 255}.${count & 255}`).socket.destroy()
+  assert.deepEqual([connections.size, connections.clients], [1, 1])
 })
 
 test('past the total the longest idle one makes room, and a busy one never does', () => {

@@ -9,6 +9,8 @@
  */
 import type { Socket } from 'node:net'
 import type { Metrics } from '@cairn/kernel'
+import type { IpBlock } from '@cairn/wire'
+import { clientGroup, isTrusted, proxyBlocks } from './client-address.ts'
 import type { IngressConfig } from './config.ts'
 import type { Peer } from './message.ts'
 
@@ -19,6 +21,8 @@ const TOTAL_RESERVE = 64
 export class Connection {
   readonly socket: Socket
   readonly peer: Peer
+  /** Under whom it counts. */
+  readonly group: string
   /** Came when there was no room for it. */
   readonly crowded: boolean
   /** Requests not yet over. */
@@ -28,19 +32,22 @@ export class Connection {
   /** Its last answer has been given: it closes by itself in a moment, whatever else arrives on it. */
   isLeaving = false
 
-  constructor(socket: Socket, peer: Peer, crowded: boolean) {
+  constructor(socket: Socket, peer: Peer, group: string, crowded: boolean) {
     this.socket = socket
     this.peer = peer
+    this.group = group
     this.crowded = crowded
   }
 }
 
-type Limits = Pick<IngressConfig, 'max_connections' | 'max_connections_per_address'>
+type Limits = Pick<IngressConfig, 'max_connections' | 'max_connections_per_address' | 'trusted_proxies'>
 
 export class Connections {
   readonly #metrics: Metrics
   readonly #kind: Peer['kind']
   #limits: Limits
+  /** A proxy brings many clients: the limit of one address is not meant for it. */
+  #proxies: readonly IpBlock[]
   /** In order of arrival, so that the first idle one found is the one that has been here longest. */
   readonly #all = new Set<Connection>()
   readonly #bySocket = new Map<unknown, Connection>()
@@ -50,14 +57,21 @@ export class Connections {
     this.#metrics = metrics
     this.#kind = kind
     this.#limits = limits
+    this.#proxies = proxyBlocks(limits.trusted_proxies)
   }
 
   reconfigure(limits: Limits): void {
     this.#limits = limits
+    this.#proxies = proxyBlocks(limits.trusted_proxies)
   }
 
   get size(): number {
     return this.#all.size
+  }
+
+  /** Clients with a connection; none is remembered after its last. */
+  get clients(): number {
+    return this.#byAddress.size
   }
 
   find(socket: unknown): Connection | undefined {
@@ -72,17 +86,18 @@ export class Connections {
       socket.destroy()
       return undefined
     }
-    const fromAddress = (this.#byAddress.get(address) ?? 0) + 1
+    const group = clientGroup(address)
+    const fromAddress = (this.#byAddress.get(group) ?? 0) + 1
     const { max_connections: totalMax, max_connections_per_address: addressMax } = this.#limits
-    const isLimited = addressMax > 0 && this.#kind !== 'unix'
+    const isLimited = addressMax > 0 && this.#kind !== 'unix' && !isTrusted(address, this.#proxies)
     if (isLimited && fromAddress > addressMax + ADDRESS_RESERVE) return this.#refuse(socket, 'address')
     const isFull = this.#all.size >= totalMax && !this.#evictIdle()
     if (isFull && this.#all.size >= totalMax + TOTAL_RESERVE) return this.#refuse(socket, 'total')
     const crowded = isFull || (isLimited && fromAddress > addressMax)
-    const connection = new Connection(socket, { address, kind: this.#kind }, crowded)
+    const connection = new Connection(socket, { address, kind: this.#kind }, group, crowded)
     this.#all.add(connection)
     this.#bySocket.set(socket, connection)
-    this.#byAddress.set(address, fromAddress)
+    this.#byAddress.set(group, fromAddress)
     socket.once('close', () => {
       this.#forget(connection)
       onClosed()
@@ -128,13 +143,13 @@ export class Connections {
     return false
   }
 
-  #forget({ socket, peer: { address } }: Connection): void {
+  #forget({ socket, group }: Connection): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
     this.#bySocket.delete(socket)
     this.#all.delete(connection)
-    const left = (this.#byAddress.get(address) ?? 1) - 1
-    if (left === 0) this.#byAddress.delete(address)
-    else this.#byAddress.set(address, left)
+    const left = (this.#byAddress.get(group) ?? 1) - 1
+    if (left === 0) this.#byAddress.delete(group)
+    else this.#byAddress.set(group, left)
   }
 }

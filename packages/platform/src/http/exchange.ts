@@ -78,6 +78,11 @@ export class Exchange implements RequestContext<unknown, unknown, unknown> {
     return this.request.peer
   }
 
+  /** Nobody set a budget. */
+  get isUnlimited(): boolean {
+    return this.budgetMs === UNLIMITED_MS
+  }
+
   get remainingMs(): number {
     return Math.max(0, this.startedAt + this.budgetMs - this.#runtime.clock.now())
   }

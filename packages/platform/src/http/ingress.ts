@@ -14,19 +14,19 @@ import { AccountedStream, letGo } from './accounted-stream.ts'
 import { Admission } from './admission.ts'
 import { Answers, type ProblemStyle } from './answers.ts'
 import { type Authorizer, authorize } from './authorizer.ts'
-import { checked, parseQuery } from './body.ts'
+import { parseQuery } from './body.ts'
 import { clientAddress, isLocal, proxyBlocks } from './client-address.ts'
 import type { IngressConfig } from './config.ts'
 import { CorrelationIds } from './correlation.ts'
 import { preflight, refuseCrossSiteWrite } from './cross-origin.ts'
 import { Exchange } from './exchange.ts'
 import { type Inflate, threadInflate } from './inflate.ts'
-import { type IngressRequest, type IngressResponse, isStream } from './message.ts'
+import { type CompletedResponse, type IngressRequest, type IngressResponse, isStream } from './message.ts'
 import { isLocalOnly, type OpsSource, opsRoutes } from './ops-routes.ts'
 import { takeBody } from './request-body.ts'
 import { RequestHeaders } from './request-headers.ts'
 import { defineRoutes, type RequestContext, type RouteTable } from './route.ts'
-import { Router, type ServedRoute } from './router.ts'
+import { type FoundRoute, Router, type ServedRoute } from './router.ts'
 import { checkExpectation, checkFraming, crowded, draining, notFound, readTarget } from './stages.ts'
 import { HostNames } from './target.ts'
 
@@ -48,6 +48,14 @@ export interface IngressOptions extends ProblemStyle {
   /** Needed by a table with `work` routes. */
   readonly work?: WorkLane
   readonly inflate?: Inflate
+  readonly sites?: SiteHosts
+}
+
+/** Hosts with pages of somebody's own: only these routes are served there, so that no page shares an origin with an API. */
+export interface SiteHosts {
+  readonly routes: RouteTable
+  /** Asked for every request, so that a reload takes hold at once. */
+  readonly hosts: () => readonly string[]
 }
 
 export class Ingress {
@@ -55,6 +63,7 @@ export class Ingress {
   readonly #runtime: Runtime
   readonly #shutdown: Shutdown
   readonly #router: Router
+  readonly #siteRouter: Router
   readonly #admission: Admission
   readonly #ids: CorrelationIds
   readonly #answers: Answers
@@ -78,6 +87,7 @@ export class Ingress {
     }
     const own = opsRoutes({ ...ops, shutdown, topology: runtime.topology, metricsText })
     this.#router = new Router(defineRoutes([...own, ...routes]))
+    this.#siteRouter = new Router(defineRoutes(options.sites?.routes ?? []))
     if (options.work === undefined && routes.some(({ lane }) => lane === 'work'))
       throw new TypeError('A table with work routes needs a work lane.')
     this.#admission = new Admission(runtime, config)
@@ -99,12 +109,13 @@ export class Ingress {
 
   /** The answer to a request; never rejects. A body in it must be read to its end or returned. */
   async handle(request: IngressRequest): Promise<IngressResponse> {
-    return await this.answer(request)
+    const { headers, added, ...rest } = await this.answer(request)
+    return { ...rest, headers: [...headers, ...added] }
   }
 
   /** The same, at once where nothing has to be waited for. */
-  answer(request: IngressRequest): Answer {
-    const headers = new RequestHeaders(request.headers)
+  answer(request: IngressRequest): CompletedResponse | Promise<CompletedResponse> {
+    const headers = request.headers instanceof RequestHeaders ? request.headers : new RequestHeaders(request.headers)
     const id = this.#ids.of(headers.slot('x-corr-id'))
     const exchange = new Exchange(this.#runtime, request, headers, id, this.#shutdown.draining)
     let answer: Answer
@@ -151,13 +162,18 @@ export class Ingress {
     exchange.path = target.path
     exchange.queryText = target.query
     exchange.host = host
-    const match = this.#router.find(request.method, target.path)
+    const isSite = this.#options.sites?.hosts().includes(host) === true
+    const match = (isSite ? this.#siteRouter : this.#router).find(request.method, target.path)
     if (match.tag === 'found') exchange.served = match.served
     if (match.tag === 'found' && match.served.route.lane === 'ops') return this.#answerOps(exchange, match.served)
     if (request.door === 'metrics') throw notFound()
     if (this.#shutdown.phase.value !== 'running') throw draining()
     if (request.crowded) throw crowded()
-    this.#admission.takeRate()
+    if (this.#proxies.length > 0) {
+      const forwardedFor = headers.slot('x-forwarded-for')
+      exchange.clientAddress = clientAddress(exchange.clientAddress, forwardedFor, this.#proxies)
+    }
+    this.#admission.takeRate(exchange.clientAddress)
     const origins = this.#config.cors.allow_origins
     refuseCrossSiteWrite(request.method, headers, origins)
     if (match.tag === 'unknown') throw notFound()
@@ -170,7 +186,7 @@ export class Ingress {
         status: 405,
       })
     }
-    return this.#admit(exchange, match.served, match.params)
+    return this.#admit(exchange, match)
   }
 
   #answerOps(exchange: Exchange, { route }: ServedRoute): Answer {
@@ -188,14 +204,11 @@ export class Ingress {
     return route.handler(exchange)
   }
 
-  #admit(exchange: Exchange, served: ServedRoute, params: Readonly<Record<string, string | undefined>>): Answer {
+  #admit(exchange: Exchange, match: FoundRoute): Answer {
+    const { served, params } = match
     const { route } = served
     const { headers } = exchange
     exchange.params = params
-    if (this.#proxies.length > 0) {
-      const forwardedFor = headers.slot('x-forwarded-for')
-      exchange.clientAddress = clientAddress(exchange.clientAddress, forwardedFor, this.#proxies)
-    }
     if (route.scope !== undefined)
       authorize(this.#options.authorizer, exchange, route.scope, params['address'], this.#runtime.metrics)
     checkExpectation(headers)
@@ -205,7 +218,7 @@ export class Ingress {
     this.#admission.take(seat)
     exchange.seat = seat
     served.open += 1
-    if (route.params !== undefined) exchange.params = checked(route.params, params, 'The path')
+    exchange.params = match.checkedParams
     if (route.query !== undefined) exchange.query = parseQuery(route.query, exchange.queryText)
     this.#setBudget(exchange, isStreaming ? undefined : (route.limits?.timeoutMs ?? this.#config.request_timeout))
     if (exchange.budgetMs === 0) throw timedOut('the request')
@@ -239,18 +252,20 @@ export class Ingress {
   }
 
   /** Waits for the handler, but not past the deadline nor past the end of the service. */
-  #settle(exchange: Exchange, answer: Promise<IngressResponse>): Promise<IngressResponse> {
+  #settle(exchange: Exchange, answer: Promise<IngressResponse>): Promise<CompletedResponse> {
     this.#keep(exchange)
     return new Promise((resolve) => {
-      const timer = this.#runtime.clock.timer(exchange.remainingMs, () => exchange.end(timedOut('the request')))
+      const timer = exchange.isUnlimited
+        ? undefined
+        : this.#runtime.clock.timer(exchange.remainingMs, () => exchange.end(timedOut('the request')))
       exchange.onEnd = (reason) => {
-        timer.cancel()
+        timer?.cancel()
         exchange.onEnd = undefined
         resolve(this.#answers.complete(exchange, this.#answers.refusal(exchange, reason)))
       }
       /** Whether somebody still waits for this answer; nobody does once `onEnd` has given another. */
       const isInTime = (): boolean => {
-        timer.cancel()
+        timer?.cancel()
         return exchange.onEnd !== undefined
       }
       answer.then(
@@ -274,7 +289,7 @@ export class Ingress {
   }
 
   /** The last touches of an answer in time; frees its place, or keeps it until its body has been read. */
-  #finish(exchange: Exchange, response: IngressResponse): IngressResponse {
+  #finish(exchange: Exchange, response: IngressResponse): CompletedResponse {
     if (!isStream(response.body) || exchange.method === 'HEAD') {
       if (isStream(response.body)) letGo(response.body)
       this.#over(exchange)
@@ -314,7 +329,7 @@ export class Ingress {
   updateMetrics(): void {
     this.#answers.flush()
     const openByPath = new Map<string, number>()
-    for (const { route, open } of this.#router.routes) {
+    for (const { route, open } of [...this.#router.routes, ...this.#siteRouter.routes]) {
       if (route.lane !== 'ops') openByPath.set(route.path, (openByPath.get(route.path) ?? 0) + open)
     }
     for (const [route, open] of openByPath) this.#runtime.metrics.set('inflight_requests', open, { route })

@@ -1,4 +1,5 @@
 /** A request and its answer as the pipeline sees them: plain data, no socket. */
+import type { RequestHeaders } from './request-headers.ts'
 
 export interface Peer {
   /** The other end's IP address; empty on a Unix socket. */
@@ -19,8 +20,8 @@ export interface IngressRequest {
   readonly method: string
   /** As it stands on the request line. */
   readonly target: string
-  /** `name, value, name, value …` as received, so that a repeated field can be seen. */
-  readonly headers: readonly string[]
+  /** `name, value, name, value …` as received, so that a repeated field can be seen; or the same, read already. */
+  readonly headers: readonly string[] | RequestHeaders
   /** Absent when the message has no body. Reading it is what makes the client send it, if it asked first. */
   readonly body: RequestBytes | undefined
   readonly peer: Peer
@@ -41,6 +42,11 @@ export interface IngressResponse {
   readonly body?: ResponseBody
   /** Let go once the answer is out, or its connection is gone: a buffer of a pool, for one. */
   readonly held?: Disposable
+}
+
+/** An answer, and the fields that are this request's and not the answer's own. */
+export interface CompletedResponse extends IngressResponse {
+  readonly added: readonly string[]
 }
 
 export function isStream(body: ResponseBody | undefined): body is AsyncIterable<Uint8Array> {

@@ -5,13 +5,16 @@
  *                                        ├─ long or streamed: slice by slice, at the client's pace
  *                                        └─ before the body is in: answer, linger, close
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { type Clock, type Log, type Metrics, type Timer, toCairnError } from '@cairn/kernel'
 import { letGo } from './accounted-stream.ts'
 import type { Connection } from './connections.ts'
-import { type Door, type IngressRequest, type IngressResponse, isStream, type Peer } from './message.ts'
+import { type CompletedResponse, type Door, type IngressRequest, isStream, type Peer } from './message.ts'
 import { NodeBody } from './node-body.ts'
 import { type Pacer, Transfer } from './pacer.ts'
+import type { PlainHead } from './plain-head.ts'
+import { RequestHeaders } from './request-headers.ts'
+import type { ResponseSink, Sender } from './response-sink.ts'
 
 /** What all exchanges of a listener share. */
 export interface ExchangeHost {
@@ -27,22 +30,28 @@ export interface ExchangeHost {
 /** Written at once; what is longer goes out slice by slice, so that a slow client can be told from a stalled one. */
 const SLICE_BYTES = 64 * 1024
 
-/** The longest body that is cheaper to copy than to hand over beside its head. */
-const TEXT_BYTES = 8 * 1024
-
 /** After an early refusal: long enough for the answer to be read, too little to be worth sending to. */
 const LINGER_BYTES = 64 * 1024
 const LINGER_MS = 1000
 
-export class NodeExchange implements IngressRequest {
+/** A request with all that may come with it, as `node:http` read it. */
+export interface FullMessage {
+  readonly message: IncomingMessage
+  readonly expectsContinue: boolean
+  /** Tells a waiting client to send its body. */
+  readonly askForBody: () => void
+}
+
+export class NodeExchange implements IngressRequest, Sender {
   readonly method: string
   readonly target: string
-  readonly headers: readonly string[]
+  readonly headers: RequestHeaders
   readonly body: NodeBody | undefined
   readonly #host: ExchangeHost
   readonly #connection: Connection
-  readonly #message: IncomingMessage
-  readonly #response: ServerResponse
+  /** Absent when there is no body and nothing else to come. */
+  readonly #message: IncomingMessage | undefined
+  readonly #response: ResponseSink
   readonly #expectsContinue: boolean
   #controller: AbortController | undefined
   #transfer: Transfer | undefined
@@ -54,26 +63,25 @@ export class NodeExchange implements IngressRequest {
   #onGone: (() => void) | undefined
   #lingering: Timer | undefined
 
-  constructor(
-    host: ExchangeHost,
-    connection: Connection,
-    message: IncomingMessage,
-    response: ServerResponse,
-    expectsContinue: boolean,
-  ) {
+  constructor(host: ExchangeHost, connection: Connection, response: ResponseSink, request: PlainHead | FullMessage) {
     this.#host = host
     this.#connection = connection
-    this.#message = message
     this.#response = response
+    if ('fields' in request) {
+      this.method = request.method
+      this.target = request.target
+      this.headers = request.fields
+      this.#expectsContinue = false
+      return
+    }
+    const { message, expectsContinue, askForBody } = request
     this.#expectsContinue = expectsContinue
     this.method = message.method ?? ''
     this.target = message.url ?? ''
-    this.headers = message.rawHeaders
-    this.body = hasBody(message)
-      ? new NodeBody(message, host.pacer, host.metrics, () => {
-          if (expectsContinue && !response.headersSent) response.writeContinue()
-        })
-      : undefined
+    this.headers = new RequestHeaders(message.rawHeaders)
+    if (!hasBody(this.headers)) return
+    this.#message = message
+    this.body = new NodeBody(message, host.pacer, host.metrics, askForBody)
   }
 
   /** It goes on after this call: from now on the connection is busy, and its end is heard of. */
@@ -81,7 +89,7 @@ export class NodeExchange implements IngressRequest {
     if (this.#isKept) return
     this.#isKept = true
     this.#connection.active += 1
-    this.#response.on('close', () => this.#onClose())
+    this.#response.onClose(() => this.#onClose())
   }
 
   get peer(): Peer {
@@ -99,13 +107,13 @@ export class NodeExchange implements IngressRequest {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
-      if (this.#isClosed && !this.#response.writableFinished) this.#controller.abort()
+      if (this.#isClosed && !this.#response.isFinished) this.#controller.abort()
     }
     return this.#controller.signal
   }
 
   /** Sends the answer; whatever goes wrong with that ends the connection, never the answer as if it were whole. */
-  send(answer: IngressResponse): void {
+  send(answer: CompletedResponse): void {
     const { body } = answer
     if (this.#isClosed) {
       if (isStream(body)) letGo(body)
@@ -113,11 +121,11 @@ export class NodeExchange implements IngressRequest {
       return
     }
     this.#held = answer.held
-    const isEarly = this.body !== undefined && !this.#message.complete && !this.#isWorthKeeping
+    const isEarly = this.#message !== undefined && !this.#message.complete && !this.#isWorthKeeping
     const isWhole = !isStream(body) && (body?.length ?? 0) <= SLICE_BYTES
     if (isEarly || !isWhole) this.keep()
     try {
-      this.#response.writeHead(answer.status, this.#closingHeaders(answer.headers, isEarly))
+      this.#response.writeHead(answer.status, answer.headers, this.#closingHeaders(answer, isEarly))
     } catch (error) {
       if (isStream(body)) letGo(body)
       this.keep()
@@ -130,7 +138,7 @@ export class NodeExchange implements IngressRequest {
     }
     if (isStream(body)) {
       // Without a length nobody knows when the first bytes come; the client should not wait for them to see the head.
-      if (!answer.headers.includes('Content-Length')) this.#response.flushHeaders()
+      if (!answer.headers.includes('Content-Length')) this.#response.flushHead()
       this.#pump(body, isEarly).catch((error: unknown) => this.#fail(error))
     } else if (isWhole || body === undefined) {
       this.#sendWhole(body, isEarly)
@@ -141,36 +149,36 @@ export class NodeExchange implements IngressRequest {
 
   /** A short body nobody began to read costs less to skip than a new connection. */
   get #isWorthKeeping(): boolean {
-    const length = Number(this.#message.headers['content-length'] ?? Number.NaN)
+    const length = Number(this.headers.slot('content-length') ?? Number.NaN)
     return length <= LINGER_BYTES && this.body?.isStarted === false && !this.#expectsContinue
   }
 
-  #closingHeaders(headers: readonly string[], isEarly: boolean): string[] {
-    const all = headers as string[]
-    const closes = (isEarly || this.#host.isLeaving || this.crowded) && !headers.includes('Connection')
-    return closes ? [...headers, 'Connection', 'close'] : all
+  #closingHeaders({ added }: CompletedResponse, isEarly: boolean): readonly string[] {
+    const closes = (isEarly || this.#host.isLeaving || this.crowded) && !added.includes('Connection')
+    return closes ? [...added, 'Connection', 'close'] : added
   }
 
   #sendWhole(body: string | Uint8Array | undefined, isEarly: boolean): void {
     const response = this.#response
     if (isEarly) {
-      if (body === undefined) response.flushHeaders()
+      if (body === undefined) response.flushHead()
       else response.write(body)
       this.#linger()
       return
     }
-    // As one text with the head, a short body costs one plain write instead of a gathered one.
-    if (body instanceof Uint8Array && body.length <= TEXT_BYTES) response.end(textOf(body), 'latin1')
-    else response.end(body)
-    const { socket } = this.#message
-    const isTheirTurn = response.socket === socket
-    if (isTheirTurn && socket.writableLength === 0) {
+    response.end(body, this)
+  }
+
+  /** For the sink, once it has written what `end` gave it. */
+  sent(isAll: boolean): void {
+    if (isAll) {
       // All of it is with the system: nobody needs the buffer any more, or has to hear of the end.
       this.#letGo()
       return
     }
     this.keep()
-    if (isTheirTurn) this.#host.pacer.wait(this.#writing())
+    // Behind another answer on the same connection it is not the client that keeps us waiting.
+    if (this.#response.isOnTurn) this.#host.pacer.wait(this.#writing())
   }
 
   async #pump(body: AsyncIterable<Uint8Array>, isEarly: boolean): Promise<void> {
@@ -188,8 +196,8 @@ export class NodeExchange implements IngressRequest {
   }
 
   #end(isEarly: boolean): void {
-    if (isEarly && !this.#message.complete) this.#linger()
-    else this.#response.end()
+    if (isEarly && this.#message?.complete === false) this.#linger()
+    else this.#response.end(undefined, this)
   }
 
   /** False once the client is gone: nothing more may be written, though its connection may not be closed yet. */
@@ -212,7 +220,7 @@ export class NodeExchange implements IngressRequest {
       this.#onGone = () => resolve(false)
       this.#response.write(slice, (error) => resolve(error === undefined || error === null))
       // Behind another answer on the same connection it is not the client that keeps us waiting.
-      if (this.#response.socket !== null) pacer.wait(transfer)
+      if (this.#response.isOnTurn) pacer.wait(transfer)
     })
     this.#onGone = undefined
     return isTaken && pacer.progress(transfer, slice.length)
@@ -229,12 +237,13 @@ export class NodeExchange implements IngressRequest {
   /** Reads a little more of what the client is still sending, so that it gets to read our answer; then closes. */
   #linger(): void {
     const message = this.#message
+    if (message === undefined) return
     this.#connection.isLeaving = true
     let drained = 0
     const end = (): void => {
       this.#lingering?.cancel()
       this.#lingering = undefined
-      this.#response.end()
+      this.#response.end(undefined, this)
     }
     this.#lingering = this.#host.clock.timer(LINGER_MS, end)
     message.on('error', () => {})
@@ -261,7 +270,7 @@ export class NodeExchange implements IngressRequest {
     this.#lingering?.cancel()
     this.#lingering = undefined
     if (this.#transfer !== undefined) this.#host.pacer.drop(this.#transfer)
-    if (!this.#response.writableFinished) this.#controller?.abort()
+    if (!this.#response.isFinished) this.#controller?.abort()
     this.#stream?.return?.().catch(() => {})
     this.#letGo()
     this.#onGone?.()
@@ -273,17 +282,12 @@ export class NodeExchange implements IngressRequest {
   }
 }
 
-/** Bytes as the text whose characters they are. */
-function textOf({ buffer, byteOffset, length }: Uint8Array): string {
-  return Buffer.from(buffer, byteOffset, length).toString('latin1')
-}
-
 function asBytes(body: string | Uint8Array): Uint8Array {
   return typeof body === 'string' ? Buffer.from(body) : body
 }
 
 /** A message has a body exactly when one of these fields says so. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length']
-  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
+function hasBody(headers: RequestHeaders): boolean {
+  const length = headers.slot('content-length')
+  return headers.slot('transfer-encoding') !== undefined || (length !== undefined && length !== '0')
 }

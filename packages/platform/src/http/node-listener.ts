@@ -16,12 +16,17 @@ import { type ListenAddress, refuseInsecurePublic, type TlsFiles } from './liste
 import type { Listener, ListenerOptions } from './listener.ts'
 import { type ExchangeHost, NodeExchange } from './node-exchange.ts'
 import { checkIntervalMs, Pacer } from './pacer.ts'
+import { PlainConnection, type PlainHost, TurnWriter } from './plain-connection.ts'
+import { ResponseHeads } from './response-head.ts'
+import { NodeResponse, type ResponseSink } from './response-sink.ts'
 import { closeToOthers, prepareSocketPath } from './unix-socket.ts'
 
 /** Connections the system keeps for us while the event loop is busy. */
 const BACKLOG = 4096
 /** How long answers may take to reach their clients once the listener closes. */
 const CLOSE_GRACE_MS = 1000
+/** Longer than clients are told, so that a request they send at the last moment is still read. */
+const IDLE_MARGIN_MS = 1000
 /** A leaving listener goes when no connection has been open on it for this long. */
 const QUIET_MS = 100
 
@@ -185,10 +190,7 @@ export class NodeListener extends Closeable implements Listener {
         : createSecureServer({ ...options, ...tls, minVersion: 'TLSv1.3', handshakeTimeout: config.header_timeout })
     // Fields past the library's default count would be dropped unseen; the size of the header bounds them.
     server.maxHeadersCount = 0
-    server.on('connection', (socket: Socket) => {
-      this.#connections.accept(socket, () => this.#onTraffic?.())
-      this.#onTraffic?.()
-    })
+    this.#acceptConnections(server)
     if (server instanceof SecureServer) {
       server.on('secureConnection', (encrypted) => this.#connections.adopt(encrypted))
       server.on('tlsClientError', () => runtime.metrics.count('tls_handshake_failures_total'))
@@ -206,14 +208,58 @@ export class NodeListener extends Closeable implements Listener {
       message.socket.destroy()
       return
     }
-    const exchange = new NodeExchange(this.#host, connection, message, response, expectsContinue)
+    const askForBody = (): void => {
+      if (expectsContinue && !response.headersSent) response.writeContinue()
+    }
+    const sink = new NodeResponse(response)
+    this.#answer(new NodeExchange(this.#host, connection, sink, { message, expectsContinue, askForBody }), sink)
+  }
+
+  #answer(exchange: NodeExchange, sink: ResponseSink): void {
     const answer = this.#options.ingress.answer(exchange)
     if (!(answer instanceof Promise)) {
       exchange.send(answer)
       return
     }
     exchange.keep()
-    answer.then((late) => exchange.send(late)).catch(() => response.destroy())
+    answer.then((late) => exchange.send(late)).catch(() => sink.destroy())
+  }
+
+  /** Connections without TLS begin as plain ones; the library's own listener takes over whatever is more than plain. */
+  #acceptConnections(server: Server | SecureServer): void {
+    const library = server.listeners('connection')
+    const takeOver = (socket: Socket): void => {
+      for (const listener of library) Reflect.apply(listener, server, [socket])
+    }
+    const host = this.#plainHost(server, takeOver)
+    if (!(server instanceof SecureServer)) server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => {
+      const connection = this.#connections.accept(socket, () => this.#onTraffic?.())
+      this.#onTraffic?.()
+      if (connection === undefined || server instanceof SecureServer) return
+      if (connection.crowded) takeOver(socket)
+      else new PlainConnection(host, connection).start()
+    })
+  }
+
+  #plainHost(server: Server | SecureServer, takeOver: (socket: Socket) => void): PlainHost {
+    const { runtime } = this.#options
+    return {
+      writer: new TurnWriter(),
+      heads: new ResponseHeads(runtime.clock, () => server.keepAliveTimeout),
+      get headerMs() {
+        return server.headersTimeout
+      },
+      get idleMs() {
+        return server.keepAliveTimeout + IDLE_MARGIN_MS
+      },
+      serve: (plain, head) => this.#answer(new NodeExchange(this.#host, plain.connection, plain, head), plain),
+      silent: (connection) => this.#onBrokenMessage(silence(), connection.socket),
+      handOver: (socket, bytes) => {
+        takeOver(socket)
+        socket.emit('data', bytes)
+      },
+    }
   }
 
   #onBrokenMessage(error: Error, socket: Duplex): void {
@@ -221,6 +267,11 @@ export class NodeListener extends Closeable implements Listener {
     if (connection === undefined) socket.destroy()
     else answerBrokenMessage(this.#options.runtime, connection, socket, error)
   }
+}
+
+/** What the library says of a connection that does not say anything. */
+function silence(): Error {
+  return Object.assign(new Error('Nothing came.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
 }
 
 function nameOf(address: ListenAddress): string {

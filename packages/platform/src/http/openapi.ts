@@ -40,7 +40,8 @@ export function errorsOf(
 ): readonly { readonly status: number; readonly code: string }[] {
   const own = Object.entries(route.errors ?? {}).map(([code, status]) => ({ status, code }))
   const common = COMMON_ERRORS.filter(({ concerns }) => concerns(route)).map(({ status, code }) => {
-    return { status, code: codes[code] ?? code }
+    const named = codes[code] ?? code
+    return typeof named === 'string' ? { status, code: named } : named
   })
   const added = common.filter(({ code }) => !own.some((row) => row.code === code))
   return [...own, ...added].sort((a, b) => a.status - b.status)
@@ -50,6 +51,8 @@ export function errorsOf(
 export function openApi(info: ApiTitle, table: RouteTable, codes: ProblemStyle['codes'] = {}): Json {
   const paths: Record<string, Record<string, Json>> = {}
   for (const route of table) {
+    // The document has a word for the usual methods only.
+    if (route.method === 'M-SEARCH') continue
     const path = templateOf(route.path)
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, codes) }
   }

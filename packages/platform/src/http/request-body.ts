@@ -31,7 +31,10 @@ export function takeBody(
         status: 415,
       })
     const limit = Math.min(bytesMax, exchange.tokenBytesMax)
-    exchange.stream = readBounded(request.body, limit, () => (limit < bytesMax ? overCaveat() : tooLarge(bytesMax)))
+    exchange.stream =
+      request.body === undefined
+        ? NO_BYTES
+        : readBounded(request.body, limit, () => (limit < bytesMax ? overCaveat() : tooLarge(bytesMax)))
     if (route.body === 'bytes') exchange.body = new Uint8Array()
     return undefined
   }
@@ -63,6 +66,11 @@ async function readInto(
   }
   if (bytes.length > exchange.tokenBytesMax) throw overCaveat()
   exchange.body = form === 'bytes' ? bytes : parseJsonBody(form, headers.slot('content-type'), bytes)
+}
+
+/** The body of a request that has none. */
+const NO_BYTES: AsyncIterable<Uint8Array> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => await Promise.resolve({ done: true, value: undefined }) }),
 }
 
 function overCaveat(): CairnError {

@@ -8,7 +8,7 @@ import type { z } from 'zod'
 import type { IngressResponse, Peer } from './message.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
-export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
+export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE' | 'M-SEARCH'
 
 /**
  * `ops` bypasses queues and admission. `inline` runs at once, on the request. `work` goes through the runner the

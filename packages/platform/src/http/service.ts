@@ -40,7 +40,8 @@ export interface Intake {
 }
 
 /** What a service brings: its routes, and what has to be closed after them. */
-export interface ServiceParts extends Pick<IngressOptions, 'routes' | 'work' | 'codes' | 'reasonHeader' | 'onProblem'> {
+export interface ServiceParts
+  extends Pick<IngressOptions, 'routes' | 'work' | 'codes' | 'reasonHeader' | 'onProblem' | 'sites'> {
   readonly intake?: readonly Intake[]
   /** Where the service says what becomes of it; `eventsRoute` hands it on. */
   readonly events?: EventBus
@@ -121,7 +122,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
 
   constructor(options: ServiceOptions<C>, supervisor: Supervisor, health: Health, parts: ServiceParts) {
     const { runtime, authorizer, inflate, version, config } = options
-    const { routes, work, codes, reasonHeader, onProblem, readyFields } = parts
+    const { routes, work, codes, reasonHeader, onProblem, sites, readyFields } = parts
     this.#options = options
     this.#supervisor = supervisor
     this.#parts = parts
@@ -133,7 +134,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
       authorizer,
       config: config.current.ingress,
       ops: { health, version, metricsText: this.#metricsText, ...given({ readyFields }) },
-      ...given({ work, codes, reasonHeader, onProblem, inflate }),
+      ...given({ work, codes, reasonHeader, onProblem, sites, inflate }),
     })
     const shared = { runtime, ingress: this.ingress, config: config.current.ingress }
     this.#listeners = new Listeners(options.listen ?? serveNode, shared)
@@ -223,7 +224,8 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
   #bindHosts(hosts: readonly string[]): void {
     this.#boundHosts = hosts
     const { ingress } = this.#options.config.current
-    this.ingress.reconfigure({ ...ingress, hosts: [...ingress.hosts, ...hosts] })
+    const sites = this.#parts.sites?.hosts() ?? []
+    this.ingress.reconfigure({ ...ingress, hosts: [...ingress.hosts, ...hosts, ...sites] })
   }
 
   readonly #metricsText = (): string | Promise<string> => {

@@ -10,12 +10,16 @@ import {
   type Metrics,
   type MetricTable,
 } from '@cairn/kernel'
-import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import { Counter, Gauge, Registry } from '@prometheus-io/client'
+import { TallyHistogram } from './tally-histogram.ts'
 
 const NO_LABELS: Labels = Object.freeze({})
 
 /** Observations that wait together: one by one each costs the library several times as much. */
 const BATCH_MAX = 256
+
+/** Seconds, as Prometheus has them. */
+const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** What is said of one metric under the very same labels object, one time after another. */
 interface Tally {
@@ -34,7 +38,7 @@ export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry()
   readonly #counters = new Map<string, Counter<string>>()
   readonly #gauges = new Map<string, Gauge<string>>()
-  readonly #histograms = new Map<string, Histogram<string>>()
+  readonly #histograms = new Map<string, TallyHistogram>()
   readonly #beforeScrape = new Set<() => void>()
   readonly #tallies = new Map<string, Tally>()
   readonly #batches = new Map<string, Batch>()
@@ -112,8 +116,7 @@ export class PrometheusMetrics implements Metrics {
   }
 
   #handOver(name: string, { labels, values }: Batch): void {
-    const histogram = this.#histograms.get(name)
-    for (const value of values) histogram?.observe(labels, value)
+    this.#histograms.get(name)?.observeAll(labels, values)
     values.length = 0
   }
 
@@ -127,8 +130,7 @@ export class PrometheusMetrics implements Metrics {
         this.#gauges.set(name, new Gauge(shape))
         break
       case 'histogram': {
-        const buckets = row.buckets === undefined ? {} : { buckets: [...row.buckets] }
-        this.#histograms.set(name, new Histogram({ ...shape, ...buckets }))
+        this.#histograms.set(name, new TallyHistogram({ ...shape, buckets: row.buckets ?? DEFAULT_BUCKETS }))
         break
       }
     }

@@ -33,7 +33,7 @@ async function withPool(
   body: (pool: WorkerPool, soon: (ms?: number) => WorkerOptions) => Promise<void>,
 ): Promise<void> {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
-  const pool = new WorkerPool(runtime, { threads, queueCapacity, makeThread: () => new RealThread() })
+  const pool = new WorkerPool(runtime, { name: 'workers', threads, queueCapacity, makeThread: () => new RealThread() })
   await body(pool, (ms = 20_000) => ({ deadline: Deadline.after(runtime.clock, ms) }))
   await pool.close()
   await pool.close()

@@ -38,6 +38,8 @@ export interface Thread {
 }
 
 export interface WorkerPoolOptions {
+  /** Of its queue, in the metrics. */
+  readonly name: string
   readonly threads: number
   /** Jobs that may wait; one more is `Busy`. */
   readonly queueCapacity: number
@@ -49,19 +51,20 @@ export class WorkerPool extends Closeable implements Workers {
   readonly #scope: Scope
   readonly #aborting = new AbortController()
 
-  constructor(runtime: Runtime, { threads, queueCapacity, makeThread }: WorkerPoolOptions) {
-    super(runtime, 'workers')
+  constructor(runtime: Runtime, { name, threads, queueCapacity, makeThread }: WorkerPoolOptions) {
+    super(runtime, name)
     this.#queue = new Queue(runtime, {
-      name: 'workers',
+      name,
       capacity: queueCapacity,
       overflow: 'reject',
       onLost: (job) => job.cancel(),
     })
-    this.#scope = new Scope(runtime, 'workers')
+    this.#scope = new Scope(runtime, name)
     const { signal } = this.#aborting
     for (let place = 1; place <= threads; place += 1) {
-      const name = `worker-${place}`
-      this.#scope.spawn(name, async () => await this.#serve({ name, draining: signal, aborting: signal }, makeThread))
+      const task = `${name}-${place}`
+      const context = { name: task, draining: signal, aborting: signal }
+      this.#scope.spawn(task, async () => await this.#serve(context, makeThread))
     }
   }
 

@@ -19,6 +19,8 @@ export class ChunkCache {
   readonly #bytesMax: number
   readonly #recent: RecentReads
   readonly #cached = new Map<string, Cached>()
+  /** The last in the map: used again, it need not be moved there. */
+  #newest: Cached | undefined
   #bytes = 0
 
   constructor(bytesMax: number) {
@@ -33,21 +35,27 @@ export class ChunkCache {
   get(id: string): ChunkBytes | undefined {
     const cached = this.#cached.get(id)
     if (cached === undefined) return undefined
-    this.#cached.delete(id)
-    this.#cached.set(id, cached)
+    if (this.#newest !== cached) {
+      this.#cached.delete(id)
+      this.#cached.set(id, cached)
+      this.#newest = cached
+    }
     return cached.shared.hold()
   }
 
-  /** Told of every read from the drive; keeps what was read before, not long ago. */
-  offer(id: string, shared: SharedBytes): void {
+  /** Told of every read from the drive; keeps what was read before, not long ago, if it is still worth keeping. */
+  offer(id: string, shared: SharedBytes, isStillThere: () => boolean = () => true): void {
     const { length } = shared.bytes
-    if (length > this.#bytesMax || this.#cached.has(id) || !this.#recent.again(id, length)) return
+    if (length > this.#bytesMax || this.#cached.has(id)) return
+    if (!this.#recent.again(id, length) || !isStillThere()) return
     for (const oldest of this.#cached.keys()) {
       if (this.#bytes + length <= this.#bytesMax) break
       this.remove(oldest)
     }
     const kept = shared.compact()
-    this.#cached.set(id, { shared: kept, hold: kept.hold() })
+    const cached = { shared: kept, hold: kept.hold() }
+    this.#cached.set(id, cached)
+    this.#newest = cached
     this.#bytes += length
   }
 

@@ -65,16 +65,17 @@ export class SegmentChunkStore implements ChunkStore {
 
   /**
    * Puts the chunk in line without waiting, leased to the upload in the same step. The bytes must not change before
-   * they are written. With `lazy`, it is synced with whatever comes after it.
+   * they are written. With `lazy`, it is synced with whatever comes after it; `isProved` says that the caller has just
+   * made the id out of these very bytes.
    */
   submit(
     id: Address,
     bytes: Uint8Array,
     upload: string,
-    { lazy = false } = {},
+    { lazy = false, isProved = false } = {},
   ): 'present' | { readonly write: Submission; readonly isNew: boolean } {
     const decision = presence.decidePut(this.#presence, id, this.#isIndexed(id))
-    if (decision.tag === 'write') checkChunk(id, bytes)
+    if (decision.tag === 'write' && !isProved) checkChunk(id, bytes)
     lease(this.#store.leases, upload, id, this.#store.machine.clock.now())
     if (decision.tag === 'present') {
       this.#store.journal.mustBeReady()
@@ -180,7 +181,7 @@ export class SegmentChunkStore implements ChunkStore {
       const mine = shared?.hold()
       while (line.size > 0) line.wakeFirst({ tag: 'read', held: shared?.hold() })
       // It may have gone while it was read; then nobody would take it out of the cache again.
-      if (shared !== undefined && this.exists(id)) this.#cache.offer(id, shared)
+      if (shared !== undefined) this.#cache.offer(id, shared, () => this.exists(id))
       return mine
     } catch (error) {
       line.wakeAll({ tag: 'failed', error: toCairnError(error) })
@@ -217,7 +218,8 @@ export class SegmentChunkStore implements ChunkStore {
       }
       throw this.#foundDamaged(id, entry.place)
     } catch (error) {
-      this.#pool.give(bytes)
+      // A drive that does not answer may still do so, into this very buffer: it is nobody else's any more.
+      if (!isKind(error, 'StorageBusy')) this.#pool.give(bytes)
       throw error
     }
   }

@@ -153,6 +153,7 @@ export class RecordIndex extends Closeable {
   }
 
   get(kind: number, id: Uint8Array): IndexEntry | undefined {
+    if (this.#overlay.size === 0 && this.#committing.size === 0) return this.#stored(kind, id)
     const name = nameOf(kind, id)
     const changed = this.#overlay.get(name) ?? this.#committing.get(name)
     return changed === undefined ? this.#stored(kind, id) : changed.entry

@@ -9,10 +9,8 @@
  * The message words m0 … m15 are transposed likewise. The program is emitted from the tables in constants.ts, so it
  * can be read next to the paper.
  */
-import { BLOCK_BYTES, FLAG, IV, LEAF_BYTES, QUARTERS, ROUNDS, SCHEDULE } from './constants.ts'
 import {
   add,
-  assemble,
   type Code,
   get,
   i32,
@@ -20,8 +18,10 @@ import {
   i32Equal,
   i32Or,
   i32Sub,
+  instantiate,
   load,
   loop,
+  type ModuleSource,
   multiply,
   or,
   select,
@@ -35,7 +35,8 @@ import {
   tee,
   v128,
   xor,
-} from './wasm-assembler.ts'
+} from '../wasm-assembler.ts'
+import { BLOCK_BYTES, FLAG, IV, LEAF_BYTES, QUARTERS, ROUNDS, SCHEDULE } from './constants.ts'
 
 /** Inputs compressed by one call. */
 export const LANES = 4
@@ -179,7 +180,7 @@ function blockLoop(): Code {
   return loop(body.flat(), get(integer('blocksLeft')))
 }
 
-function emitModule(): Uint8Array<ArrayBuffer> {
+function lanesModule(): ModuleSource {
   const body: Code[] = [
     set(ROTATE_16, v128([2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13])),
     set(ROTATE_8, v128([1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12])),
@@ -192,8 +193,7 @@ function emitModule(): Uint8Array<ArrayBuffer> {
     blockLoop(),
     storeChainingValues(),
   ]
-  return assemble({
-    exportName: 'compress4',
+  return {
     parameterCount: PARAMETERS.length,
     locals: [
       { type: 'i32', count: INTEGERS.length },
@@ -201,17 +201,8 @@ function emitModule(): Uint8Array<ArrayBuffer> {
     ],
     body: body.flat(),
     memoryPages: MEMORY_PAGES,
-  })
+  }
 }
-
-/** What the kernel needs of the host; TypeScript's DOM library would say the same at length. */
-declare const WebAssembly:
-  | undefined
-  | {
-      readonly Module: new (bytes: Uint8Array<ArrayBuffer>) => object
-      readonly Instance: new (module: object) => { readonly exports: Readonly<Record<string, unknown>> }
-      readonly CompileError: new () => Error
-    }
 
 export interface LaneKernel {
   readonly memory: Uint8Array
@@ -219,21 +210,8 @@ export interface LaneKernel {
   readonly compress4: (input: number, leaf: 0 | 1, counterLow: number, counterHigh: number, output: number) => void
 }
 
-/**
- * A fresh kernel with its own memory, or nothing where the host has no WebAssembly SIMD or a content security policy
- * forbids compiling it.
- */
+/** A fresh kernel with its own memory, or nothing where the host cannot run one. */
 export function instantiateLanes(): LaneKernel | undefined {
-  if (typeof WebAssembly === 'undefined') return undefined
-  try {
-    const { memory, compress4 } = new WebAssembly.Instance(new WebAssembly.Module(emitModule())).exports
-    return isMemory(memory) && isCompress4(compress4) ? { memory: new Uint8Array(memory.buffer), compress4 } : undefined
-  } catch (error) {
-    if (error instanceof WebAssembly.CompileError) return undefined
-    throw error
-  }
+  const instance = instantiate(lanesModule())
+  return instance && { memory: instance.memory, compress4: instance.run }
 }
-
-const isMemory = (value: unknown): value is { readonly buffer: ArrayBuffer } =>
-  typeof value === 'object' && value !== null && 'buffer' in value && value.buffer instanceof ArrayBuffer
-const isCompress4 = (value: unknown): value is LaneKernel['compress4'] => typeof value === 'function'

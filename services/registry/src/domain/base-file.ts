@@ -10,7 +10,7 @@
 import { CairnError } from '@cairn/kernel'
 import type { LiveItem } from '@cairn/names'
 import type { Disk, DiskFile } from '@cairn/platform'
-import { addressFromDigest, createBlake3, digestOf, equalBytes } from '@cairn/wire'
+import { addressFromDigest, canonicalJson, createBlake3, digestOf, equalBytes } from '@cairn/wire'
 import { z } from 'zod'
 import type { VersionFacts } from './versions.ts'
 
@@ -44,6 +44,7 @@ export interface BaseItem {
 }
 
 const HASH_BYTES = 32
+const NEWLINE = Uint8Array.of(0x0a)
 const ROW_BYTES = 32 + 32 + 8 + 8 + 16
 const ARTIFACT_HEAD_BYTES = 12
 /** Written, read and hashed at a time: about a millisecond of work. */
@@ -82,8 +83,9 @@ function decodeBaseVersion(version: number, row: Uint8Array): BaseVersion {
   return { facts, proposalId: `p_${Buffer.from(row.subarray(80)).toString('hex')}` }
 }
 
+/** Canonical, since the log names these lines by their hash: one state has one spelling. */
 export function encodeBaseItem({ version, item }: BaseItem): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify({ version, item })}\n`)
+  return Buffer.concat([canonicalJson({ version, item }), NEWLINE])
 }
 
 /** Writes a base piece by piece; it exists once `finish` has resolved, and not at all before. */

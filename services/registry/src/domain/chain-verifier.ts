@@ -5,6 +5,7 @@
  *     entry ─▶ its hash is the one in the tree ─▶ its form ─▶ the HEAD it carries ─┬─▶ commit: artifact, chain, quorum
  *                                                                                  └─▶ the fold of all payloads so far
  *     every 256th ─▶ the tile is full: its root is the hash above it, on every level
+ *     the last of a batch ─▶ its checkpoint: signed by this log, for this very tree
  */
 import {
   type CommitLeaf,
@@ -14,7 +15,6 @@ import {
   type GenesisLeaf,
   type Head,
   judgeArtifact,
-  type LogIdentity,
   parseArtifact,
   type SignerSetItem,
   State,
@@ -22,6 +22,7 @@ import {
 } from '@cairn/names'
 import { Frontier, leafHash, type SignatureVerifier, TILE_WIDTH, tileRoot } from '@cairn/tlog'
 import { equalBytes, parseJson } from '@cairn/wire'
+import { type CheckpointKeys, judgeCheckpoints } from './checkpoint-judge.ts'
 import type { RegistryLog } from './registry-log.ts'
 
 export interface ChainStart {
@@ -35,7 +36,7 @@ export interface ChainStart {
 
 export interface ChainSources {
   readonly log: RegistryLog
-  readonly identity: LogIdentity
+  readonly keys: CheckpointKeys
   readonly verifier: SignatureVerifier
   /** The canonical bytes of a version's artifact. */
   readonly artifact: (version: number) => Promise<Uint8Array>
@@ -77,7 +78,8 @@ export class ChainVerifier {
     const problem = await this.#judge(entry)
     if (problem !== undefined) return problem
     this.#frontier.append(hash)
-    return this.#fullTiles()
+    const { keys, verifier } = this.#sources
+    return this.#fullTiles() ?? (await judgeCheckpoints(log, keys, verifier, index + 1))
   }
 
   /** Whether the entries behind us have this root. */
@@ -93,7 +95,7 @@ export class ChainVerifier {
   }
 
   async #judgeCommit(leaf: GenesisLeaf | CommitLeaf): Promise<string | undefined> {
-    const { identity, verifier } = this.#sources
+    const { keys, verifier } = this.#sources
     const { version, hash } = leaf.head
     if (version !== (this.#head?.version ?? -1) + 1) return `version ${version} does not follow the one before it.`
     const artifact = parseArtifact(parseJson(await this.#sources.artifact(version)))
@@ -102,7 +104,7 @@ export class ChainVerifier {
     if (this.#head !== undefined && artifact.prev_hash !== this.#head.hash)
       return `version ${version} does not name the version before it.`
     // History is judged by the set in force at its version; nobody approves genesis.
-    const judged = this.#signerSet && judgeArtifact(identity, artifact, this.#signerSet, verifier)
+    const judged = this.#signerSet && judgeArtifact(keys.identity, artifact, this.#signerSet, verifier)
     if (judged?.kind === 'refused') return `version ${version} was not rightly committed: ${judged.detail}`
     const applied = this.#state?.apply(artifact.payload)
     if (applied?.kind === 'refused') return applied.detail

@@ -1,6 +1,6 @@
 /** What the Committer is asked, and what it answers. */
 import type { ApprovalRequest, AuditHead, Payload, Quorum, Supersede } from '@cairn/names'
-import type { SignatureVerifier } from '@cairn/tlog'
+import type { NoteSignature, SignatureVerifier } from '@cairn/tlog'
 import type { Address } from '@cairn/wire'
 import type { VersionFacts } from './versions.ts'
 
@@ -12,6 +12,8 @@ export type Command =
       readonly supersede: Supersede | undefined
       /** The canonical bytes where they do not fit into a leaf; storage holds them already. */
       readonly apart: Uint8Array | undefined
+      /** The proposer's own; a new one otherwise. */
+      readonly id?: string | undefined
     }
   | {
       readonly tag: 'approve'
@@ -24,6 +26,8 @@ export type Command =
   | { readonly tag: 'audit-head'; readonly audit: AuditHead }
   /** The same size signed again, with the time of now. */
   | { readonly tag: 'checkpoint' }
+  /** Lines of witnesses, good ones, under the checkpoint of so many entries. */
+  | { readonly tag: 'cosign'; readonly size: number; readonly lines: readonly NoteSignature[] }
   /** That a snapshot of the state is kept under this address. */
   | { readonly tag: 'snapshot'; readonly version: number; readonly address: Address }
 

@@ -24,7 +24,7 @@ import {
   signingInput,
 } from '@cairn/names'
 import { type Address, canonicalJson, digestOf } from '@cairn/wire'
-import { crowded, noSuchProposal, refusal } from '../errors.ts'
+import { crowded, noSuchProposal, proposalExists, refusal } from '../errors.ts'
 import { encodeArtifactRecord } from './artifact-record.ts'
 import type { Answer, Command } from './commands.ts'
 import type { LedgerDraft } from './ledger.ts'
@@ -69,7 +69,7 @@ type Of<Tag extends Command['tag']> = Extract<Command, { tag: Tag }>
 
 export function decide(
   draft: LedgerDraft,
-  command: Exclude<Command, Of<'checkpoint'>>,
+  command: Exclude<Command, Of<'checkpoint'> | Of<'cosign'>>,
   circumstances: Circumstances,
 ): Outcome {
   switch (command.tag) {
@@ -89,11 +89,12 @@ export function decide(
 }
 
 function propose(draft: LedgerDraft, command: Of<'propose'>, { log, index, now, newId }: Circumstances): Outcome {
-  const { payload, payload_b3, supersede, apart } = command
+  const { payload, payload_b3, supersede, apart, id = newId } = command
+  if (draft.open(id) !== undefined || draft.committed(id) !== undefined) return refused(proposalExists(id))
   if (draft.openCount >= OPEN_MAX || draft.openBytes >= OPEN_BYTES_MAX) return refused(crowded(draft.openCount))
   const { signerSet } = draft.state
   const proposal = {
-    proposal_id: newId,
+    proposal_id: id,
     expires_at: now + PROPOSAL_TTL_MS,
     signer_set_hash: signerSetHash(signerSet),
     payload_b3,
@@ -103,7 +104,7 @@ function propose(draft: LedgerDraft, command: Of<'propose'>, { log, index, now, 
   const leaf = createProposalLeaf(draft.head, proposal, payload)
   draft.propose({ proposal, payload, bytes, approvals: [], logIndex: index })
   const answer = {
-    proposal_id: newId,
+    proposal_id: id,
     payload_b3,
     signing_input: new TextDecoder().decode(signingInput(log, proposal)),
     expires_at: proposal.expires_at,

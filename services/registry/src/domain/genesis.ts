@@ -18,6 +18,9 @@ const SIGNER_KEY_FILE = 'signer.key'
 const OWN_SIGNER = 'local'
 const SEED_BYTES = 32
 
+/** The file of the trust roots; nothing if it is not there. An operator's file: of this machine, also in amnesia. */
+export type ReadRoots = (path: string) => Promise<Uint8Array | undefined>
+
 export interface FirstSigners {
   readonly signers: SignerSet
   /** Where the key is, if the set was made here: one of one. */
@@ -29,8 +32,9 @@ export async function firstSigners(
   platform: Platform,
   directory: string,
   config: RegistryConfig,
+  readRoots: ReadRoots,
 ): Promise<FirstSigners> {
-  const roots = await trustRoots(platform, config)
+  const roots = await trustRoots(config, readRoots)
   if (roots !== undefined) return { signers: roots, ownFile: undefined }
   if (!isLoopback(config.bind_addr)) {
     const detail = `This registry is empty and would be reachable from other machines at ${config.bind_addr}. Say who signs, with bootstrap.trust_roots_path.`
@@ -42,24 +46,24 @@ export async function firstSigners(
 
 /** Throws if trust roots are configured and the log began with others. */
 export async function requireSameRoots(
-  platform: Platform,
   config: RegistryConfig,
+  readRoots: ReadRoots,
   { m, signers }: SignerSetItem,
 ): Promise<void> {
-  const roots = await trustRoots(platform, config)
+  const roots = await trustRoots(config, readRoots)
   if (roots === undefined) return
   const begun: SignerSet = { m, signers }
   if (!equalBytes(canonicalJson(begun), canonicalJson(roots)))
     throw otherGenesis('The log began with another signer set than the trust roots name.')
 }
 
-async function trustRoots(platform: Platform, { bootstrap }: RegistryConfig): Promise<SignerSet | undefined> {
+async function trustRoots({ bootstrap }: RegistryConfig, readRoots: ReadRoots): Promise<SignerSet | undefined> {
   const { trust_roots_path: path, trust_roots_hash: expected } = bootstrap
   if (path === undefined) {
     if (expected !== undefined) throw otherGenesis('bootstrap.trust_roots_hash is set without a path.')
     return undefined
   }
-  const bytes = await readSmallFile(platform.disk, path)
+  const bytes = await readRoots(path)
   if (bytes === undefined) throw otherGenesis(`There is no file ${path}.`)
   const actual = addressOf(bytes)
   if (expected !== undefined && actual !== expected)

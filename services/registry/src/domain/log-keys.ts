@@ -1,4 +1,7 @@
-/** The two keys the log holds: one signs its checkpoints, the other says when. Neither approves anything. */
+/**
+ * The keys the log holds: one signs its checkpoints, another says when, a third, where it is wanted, signs once more
+ * in a way that outlives quantum computers. None of them approves anything.
+ */
 import { CairnError } from '@cairn/kernel'
 import type { LogIdentity } from '@cairn/names'
 import { makeDirectories, type Platform, readSecret, writeSecret } from '@cairn/platform'
@@ -6,63 +9,119 @@ import {
   encodeCheckpoint,
   encodeNote,
   type Hash,
+  type NoteSignature,
   noteSigner,
+  parseNote,
   signNote,
   type VerifierKey,
   verifierKey,
 } from '@cairn/tlog'
 
-const LOG_KEY = 'log-key'
-const COSIGNER_KEY = 'cosigner-key'
+export const LOG_KEY = 'log-key'
+export const COSIGNER_KEY = 'cosigner-key'
+const QUANTUM_KEY = 'quantum-key'
 const SEED_BYTES = 32
 
 export interface LogSeeds {
   readonly log: Uint8Array
   readonly cosigner: Uint8Array
+  readonly quantum: Uint8Array | undefined
 }
 
-/** The seeds in this directory. A log that has begun without them is an error, never the reason for new ones. */
-export async function openLogSeeds(platform: Platform, directory: string, isBegun: boolean): Promise<LogSeeds> {
+/** The public halves. */
+export interface LogKeys {
+  readonly logKey: VerifierKey
+  readonly cosignerKey: VerifierKey
+  readonly quantumKey: VerifierKey | undefined
+}
+
+/**
+ * The seeds in this directory; new ones where nothing has begun. Nothing where a log has begun and one of its own two
+ * is missing: that is never the reason for new ones. The third may come later.
+ */
+export async function openLogSeeds(
+  platform: Platform,
+  directory: string,
+  { isBegun, isQuantum }: { readonly isBegun: boolean; readonly isQuantum: boolean },
+): Promise<LogSeeds | undefined> {
   await makeDirectories(platform.disk, `${directory}/keys`)
-  const seedOf = async (name: string): Promise<Uint8Array> => {
-    const there = await readSecret(platform, directory, name)
-    if (there !== undefined) return there
-    if (isBegun)
-      throw new CairnError('Integrity', `The key file ${name} is missing; restore it from a backup of ${directory}.`)
-    return await writeSecret(platform, directory, name, platform.random.bytes(SEED_BYTES))
-  }
-  return { log: await seedOf(LOG_KEY), cosigner: await seedOf(COSIGNER_KEY) }
+  const there = async (name: string): Promise<Uint8Array | undefined> => await readSecret(platform, directory, name)
+  const made = async (name: string): Promise<Uint8Array> =>
+    (await there(name)) ?? (await writeSecret(platform, directory, name, platform.random.bytes(SEED_BYTES)))
+  const [log, cosigner] = isBegun
+    ? [await there(LOG_KEY), await there(COSIGNER_KEY)]
+    : [await made(LOG_KEY), await made(COSIGNER_KEY)]
+  if (log === undefined || cosigner === undefined) return undefined
+  return { log, cosigner, quantum: isQuantum ? await made(QUANTUM_KEY) : undefined }
 }
 
-/** Signs checkpoints of one log. */
-export class CheckpointSigner {
+export function logKeysOf({ crypto }: Pick<Platform, 'crypto'>, origin: string, seeds: LogSeeds): LogKeys {
+  const { log, cosigner, quantum } = seeds
+  return {
+    logKey: verifierKey(origin, 'ed25519', crypto.ed25519PublicKey(log)),
+    cosignerKey: verifierKey(`${origin}/time`, 'ed25519-cosignature', crypto.ed25519PublicKey(cosigner)),
+    quantumKey: quantum && verifierKey(`${origin}/quantum`, 'ml-dsa-44-cosignature', crypto.mlDsa44PublicKey(quantum)),
+  }
+}
+
+/** Signs checkpoints of one log; one without its seeds knows whose signatures count, and makes none. */
+export class CheckpointSigner implements LogKeys {
   readonly identity: LogIdentity
   readonly logKey: VerifierKey
   readonly cosignerKey: VerifierKey
+  readonly quantumKey: VerifierKey | undefined
   readonly #platform: Pick<Platform, 'crypto'>
-  readonly #seeds: LogSeeds
+  readonly #seeds: LogSeeds | undefined
 
-  constructor(platform: Pick<Platform, 'crypto'>, identity: LogIdentity, seeds: LogSeeds) {
-    const { crypto } = platform
-    const { origin } = identity
+  constructor(
+    platform: Pick<Platform, 'crypto'>,
+    identity: LogIdentity,
+    { logKey, cosignerKey, quantumKey }: LogKeys,
+    seeds: LogSeeds | undefined,
+  ) {
     this.#platform = platform
     this.#seeds = seeds
     this.identity = identity
-    this.logKey = verifierKey(origin, 'ed25519', crypto.ed25519PublicKey(seeds.log))
-    this.cosignerKey = verifierKey(`${origin}/time`, 'ed25519-cosignature', crypto.ed25519PublicKey(seeds.cosigner))
+    this.logKey = logKey
+    this.cosignerKey = cosignerKey
+    this.quantumKey = quantumKey
+  }
+
+  /** The keys of the log itself, as a trust file lists them. */
+  get keys(): readonly VerifierKey[] {
+    const own = [this.logKey, this.cosignerKey]
+    return this.quantumKey === undefined ? own : [...own, this.quantumKey]
   }
 
   /** The note that says what the log holds, signed by the log and timed by the cosigner. */
   sign(size: number, root: Hash, nowMs: number): Uint8Array {
     const { crypto } = this.#platform
-    const { log, cosigner } = this.#seeds
+    const seeds = this.#seeds
+    if (seeds === undefined) throw new CairnError('Internal', 'A registry that only reads signs nothing.')
+    const { log, cosigner, quantum } = seeds
     const text = encodeCheckpoint({ origin: this.identity.origin, size, root, extensions: [] })
     const seconds = Math.floor(nowMs / 1000)
-    return encodeNote(
-      signNote(text, [
-        noteSigner(this.logKey, (message) => crypto.ed25519Sign(log, message)),
-        noteSigner(this.cosignerKey, (message) => crypto.ed25519Sign(cosigner, message), seconds),
-      ]),
-    )
+    const signers = [
+      noteSigner(this.logKey, (message) => crypto.ed25519Sign(log, message)),
+      noteSigner(this.cosignerKey, (message) => crypto.ed25519Sign(cosigner, message), seconds),
+    ]
+    if (quantum !== undefined && this.quantumKey !== undefined)
+      signers.push(noteSigner(this.quantumKey, (message) => crypto.mlDsa44Sign(quantum, message), seconds))
+    return encodeNote(signNote(text, signers))
+  }
+
+  /** The note with the lines of witnesses that it has not yet: under one text a later line replaces an earlier one. */
+  withWitnesses(note: Uint8Array, lines: readonly NoteSignature[]): Uint8Array {
+    const { text, signatures } = parseNote(note)
+    const isReplaced = ({ name, keyId }: NoteSignature): boolean =>
+      lines.some((line) => line.name === name && line.keyId === keyId)
+    return encodeNote({ text, signatures: [...signatures.filter((line) => !isReplaced(line)), ...lines] })
+  }
+
+  /** The lines that others have put under a note of ours. */
+  witnessLines(note: Uint8Array): readonly NoteSignature[] {
+    const isOwn = ({ name, keyId }: NoteSignature): boolean =>
+      this.keys.some((key) => key.name === name && key.keyId === keyId)
+    return parseNote(note).signatures.filter((line) => !isOwn(line))
   }
 }

@@ -4,7 +4,8 @@
  *     leaf        its hash into the tree, its place into the table; the next index, or the log is damaged here
  *     artifact    waits for the commit leaf that makes it count
  *     proposal    remembered while it can be committed, with the approvals that follow
- *     checkpoint  the last one is what was published
+ *     checkpoint  the last one is what was published; where each lies is remembered
+ *     damage      of an entry or an artifact ends the start; of a checkpoint it is told, and found by the deep verifier
  *
  * Records carry sums, and the leaves are held against a signed root at the end. So what is in them is taken as it was
  * written: only the newest of each item is folded into a state, and the state must have the root HEAD names.
@@ -30,6 +31,7 @@ import { addressFromDigest, blake3 } from '@cairn/wire'
 import { damagedLog } from '../errors.ts'
 import { readArtifactRecord } from './artifact-record.ts'
 import type { Base } from './base-file.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import { Ledger } from './ledger.ts'
 import type { LogTree } from './log-tree.ts'
 import type { Places } from './places.ts'
@@ -62,9 +64,12 @@ interface Version {
 
 export class LogReplay {
   checkpoint: LastCheckpoint | undefined
+  /** The entry after which the first record lies that cannot be read. */
+  damagedAfter: number | undefined
   readonly #crypto: Pick<Crypto, 'sha256'>
   readonly #tree: LogTree
   readonly #entries: Places
+  readonly #checkpoints: Checkpoints
   readonly #notBeforeMs: number
   readonly #items = new Map<string, LiveItem>()
   readonly #open = new Map<string, OpenLeaf>()
@@ -80,10 +85,15 @@ export class LogReplay {
   #isDamaged = false
 
   /** Proposals that expired before `notBeforeMs` are not remembered. */
-  constructor(crypto: Pick<Crypto, 'sha256'>, tree: LogTree, entries: Places, notBeforeMs: number) {
+  constructor(
+    crypto: Pick<Crypto, 'sha256'>,
+    { tree, entries, checkpoints }: { tree: LogTree; entries: Places; checkpoints: Checkpoints },
+    notBeforeMs: number,
+  ) {
     this.#crypto = crypto
     this.#tree = tree
     this.#entries = entries
+    this.#checkpoints = checkpoints
     this.#notBeforeMs = notBeforeMs
   }
 
@@ -103,7 +113,7 @@ export class LogReplay {
   }
 
   take(event: ReplayEvent): void {
-    if (event.tag === 'damage') this.#isDamaged = true
+    if (event.tag === 'damage') this.#takeDamage(event)
     else if (isLeaf(event.kind)) this.#takeLeaf(event)
     else if (event.kind === KIND.artifact) this.#takeArtifact(event)
     else if (event.kind === KIND.payload) this.#payload = { index: numberOf(event.id), bytes: event.payload.slice() }
@@ -111,7 +121,19 @@ export class LogReplay {
       // One of a pruned stretch may still be here; only the newest counts.
       if (numberOf(event.id) >= this.#minimumIndex) this.#missingUpTo(numberOf(event.id))
       this.checkpoint = { note: event.payload.slice(), size: numberOf(event.id) }
+      this.#checkpoints.push(this.checkpoint.size, event.place)
     }
+  }
+
+  /** An entry or an artifact will be missed by what follows. What nothing misses stood for no entry: a checkpoint. */
+  #takeDamage({ segment, gap }: Extract<ReplayEvent, { tag: 'damage' }>): void {
+    const { size } = this.#tree
+    if (size > 0) {
+      this.damagedAfter ??= size - 1
+      // Whoever reads it there meets the damage again.
+      this.#checkpoints.push(size, { segment, offset: gap.from, length: 0 })
+    }
+    this.#isDamaged = true
   }
 
   /** The ledger, or nothing if the log is empty. `unreadable` segments may have held what came last. */

@@ -23,12 +23,13 @@ import type { Hash, HashReader, Tile } from '@cairn/tlog'
 import { pruned } from '../errors.ts'
 import { readArtifactRecord } from './artifact-record.ts'
 import { type Base, damagedBase, minimumIndexOf, readBase } from './base-file.ts'
+import { Checkpoints } from './checkpoints.ts'
 import { type CrashPoint, type Reach, unarmed } from './crash-points.ts'
 import type { Ledger } from './ledger.ts'
 import { type LastCheckpoint, LogReplay } from './log-replay.ts'
 import { LogTree } from './log-tree.ts'
 import { Places } from './places.ts'
-import { isLeaf } from './record.ts'
+import { isLeaf, KIND, numberOf } from './record.ts'
 
 /** Small enough that retention can let go of them one by one, large enough for the largest batch. */
 const SEGMENT_BYTES = 16 * 1024 * 1024
@@ -43,6 +44,8 @@ export interface LogOptions {
   /** Proposals that expired before are not remembered. */
   readonly notBeforeMs: number
   readonly reach?: Reach | undefined
+  /** Only as far as the last checkpoint: for a log that must not be signed on. */
+  readonly isSignedOnly?: boolean
 }
 
 export interface OpenedLog {
@@ -52,6 +55,8 @@ export interface OpenedLog {
   /** Nothing if the log has not begun. */
   readonly ledger: Ledger | undefined
   readonly checkpoint: LastCheckpoint | undefined
+  /** The entry after which something lies in the journal that cannot be read and that no entry misses. */
+  readonly damagedAfter: number | undefined
 }
 
 export interface LogFacts {
@@ -68,6 +73,7 @@ interface Inside {
   readonly journal: Journal
   readonly tree: LogTree
   readonly entries: Places
+  readonly checkpoints: Checkpoints
   /** What was pruned, if anything was. */
   base: Base | undefined
   /** Up to where the log is durable; nothing before the first record of this life. */
@@ -91,17 +97,22 @@ export class RegistryLog extends Closeable {
     }
     const path = `${directory}/journal`
     const journal = await Journal.open(platform, { path, sink, segmentBytes, ioTimeoutMs, watermark })
-    const [tree, entries] = [new LogTree(), new Places()]
-    const inside: Inside = { disk, directory, journal, tree, entries, base: undefined, watermark: undefined }
+    const views = { tree: new LogTree(), entries: new Places(), checkpoints: new Checkpoints() }
+    const inside: Inside = { disk, directory, journal, ...views, base: undefined, watermark: undefined }
     const log = new RegistryLog(platform, inside)
     try {
-      const replay = new LogReplay(platform.crypto, tree, entries, notBeforeMs)
-      inside.base = await findBase(disk, directory, tree)
+      const replay = new LogReplay(platform.crypto, views, notBeforeMs)
+      inside.base = await findBase(disk, directory, views.tree)
       if (inside.base !== undefined) replay.takeBase(inside.base, await signerSetsIn(disk, inside.base))
-      for await (const event of journal.replay()) replay.take(event)
+      const last = options.isSignedOnly === true ? await lastCheckpoint(journal) : undefined
+      for await (const event of journal.replay()) {
+        replay.take(event)
+        if (last !== undefined && event.tag === 'record' && isSamePlace(event.place, last)) break
+      }
       const ledger = replay.finish(journal.unreadable)
       const [writer, trimmer] = [new LogWriter(inside, reach), new LogTrimmer(inside)]
-      return { log, writer, trimmer, ledger, checkpoint: replay.checkpoint }
+      const { checkpoint, damagedAfter } = replay
+      return { log, writer, trimmer, ledger, checkpoint, damagedAfter }
     } catch (error) {
       await log.close()
       throw error
@@ -177,6 +188,13 @@ export class RegistryLog extends Closeable {
     return await this.#inside.tree.rootAt(size)
   }
 
+  /** The notes of the checkpoints of exactly so many entries, read from the drive, their sums checked. */
+  async notesOf(size: number): Promise<readonly Uint8Array[]> {
+    const notes: Uint8Array[] = []
+    for (const place of this.#inside.checkpoints.of(size)) notes.push(await this.read(place))
+    return notes
+  }
+
   facts(): LogFacts {
     const { unready, isStalled } = this.#inside.journal
     const segments = this.#inside.journal.segments()
@@ -222,7 +240,8 @@ export class LogWriter {
 
   /** Makes a checkpoint of the log durable. It may use the reserve: the entries it is of are in the log already. */
   async checkpoint(draft: Draft): Promise<void> {
-    await this.#write([draft], { lazy: true, freesSpace: true }, 'checkpoint-written')
+    const [record] = await this.#write([draft], { lazy: true, freesSpace: true }, 'checkpoint-written')
+    if (record !== undefined) this.#inside.checkpoints.push(numberOf(record.id), record.place)
   }
 
   async #write(drafts: readonly Draft[], options: SubmitOptions, point: CrashPoint) {
@@ -282,6 +301,17 @@ export class LogTrimmer {
     await disk.syncDirectory(directory)
     return victims.length
   }
+}
+
+async function lastCheckpoint(journal: Journal): Promise<Place | undefined> {
+  let last: Place | undefined
+  for await (const event of journal.replay())
+    if (event.tag === 'record' && event.kind === KIND.checkpoint) last = event.place
+  return last
+}
+
+function isSamePlace(a: Place, b: Place): boolean {
+  return a.segment === b.segment && a.offset === b.offset
 }
 
 async function baseNames(disk: Disk, directory: string): Promise<string[]> {

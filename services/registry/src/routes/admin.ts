@@ -11,8 +11,10 @@ const report = z.looseObject({
   completed_at: z.number().nullable(),
 })
 
-export function adminRoutes({ verifier }: RegistryParts): RouteTable {
+export function adminRoutes(parts: RegistryParts): RouteTable {
+  const { verifier } = parts
   return [
+    adopt(parts),
     route({
       method: 'GET',
       path: '/admin/verify',
@@ -35,4 +37,19 @@ export function adminRoutes({ verifier }: RegistryParts): RouteTable {
       },
     }),
   ]
+}
+
+function adopt({ custody }: RegistryParts): RouteTable[number] {
+  return route({
+    method: 'POST',
+    path: '/admin/adopt',
+    lane: 'inline',
+    scope: 'registry:admin',
+    summary:
+      'Lets a registry that was restored from a backup write again, after a restart: the body is the newest checkpoint anybody has seen, and shows that nothing is missing here.',
+    body: 'bytes',
+    responses: { 200: { description: 'Adopted.', schema: z.strictObject({ size: z.int() }) } },
+    errors: { Malformed: 400, Behind: 409, Forked: 409, NotRestored: 409, InvalidSig: 422 },
+    handler: async ({ body }) => json(200, { size: await custody.adopt(body) }),
+  })
 }

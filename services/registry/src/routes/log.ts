@@ -2,9 +2,18 @@
 import { CairnError, isKind, TokenBucket } from '@cairn/kernel'
 import { parseAuditHead } from '@cairn/names'
 import { type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
-import { parseTilePath, TILE_WIDTH, type Tile } from '@cairn/tlog'
+import {
+  type NoteSignature,
+  parseNote,
+  parseSignatureLines,
+  parseTilePath,
+  parseVerifierKey,
+  TILE_WIDTH,
+  type Tile,
+  verifyNote,
+} from '@cairn/tlog'
 import { z } from 'zod'
-import type { Appended, Command } from '../domain/commands.ts'
+import type { Appended, Checkpointed, Command } from '../domain/commands.ts'
 import { overQuota } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
 import { bodyOf } from './bodies.ts'
@@ -22,7 +31,7 @@ const SECONDS_PER_MINUTE = 60
 const TOKENS_MAX = 1024
 
 export function logRoutes(parts: RegistryParts): RouteTable {
-  return [checkpoint(parts), tiles(parts), auditHeads(parts)]
+  return [checkpoint(parts), tiles(parts), cosignatures(parts), auditHeads(parts)]
 }
 
 function checkpoint({ published }: RegistryParts): RouteTable[number] {
@@ -95,6 +104,45 @@ function entries({ archive }: RegistryParts, { index, width }: Tile): IngressRes
 
 function lengthOf(entry: Uint8Array): Uint8Array {
   return Uint8Array.of(entry.length >> 8, entry.length & 0xff)
+}
+
+function cosignatures(parts: RegistryParts): RouteTable[number] {
+  return route({
+    method: 'POST',
+    path: '/log/cosignatures',
+    lane: 'inline',
+    scope: 'registry:anchor',
+    summary:
+      'Puts the signature lines of witnesses under the published checkpoint: as a witness sends them, each by a key of `witness_keys`, made of this very checkpoint.',
+    body: 'bytes',
+    responses: {
+      202: { description: 'Published with the checkpoint, durably.', schema: z.strictObject({ size: z.int() }) },
+    },
+    errors: { Malformed: 400, CheckpointMoved: 409, InvalidSig: 422, ...writeErrors },
+    handler: async (context) => {
+      const command = cosign(parts, new TextDecoder().decode(context.body))
+      const { size } = (await askCommitter(parts, context, command)) as Checkpointed
+      return json(202, { size }, NO_STORE)
+    },
+  })
+}
+
+/** Every line is by a witness that is known here, and of the checkpoint that is published now. */
+function cosign({ published, config, crypto }: RegistryParts, text: string): Command {
+  const keys = config().witness_keys.map(parseVerifierKey)
+  const lines = parseSignatureLines(text)
+  const { note, size } = published.value
+  const isKnown = (line: NoteSignature): boolean =>
+    keys.some(({ name, keyId }) => name === line.name && keyId === line.keyId)
+  try {
+    if (!lines.every(isKnown)) throw new CairnError('Integrity', 'A line is by no key of witness_keys.')
+    verifyNote({ text: parseNote(note).text, signatures: lines }, keys, crypto)
+  } catch (cause) {
+    if (!isKind(cause, 'Integrity')) throw cause
+    const detail = `These lines do not cosign the checkpoint of ${size} entries: ${cause.message}`
+    throw new CairnError('Malformed', detail, { code: 'InvalidSig', status: 422, cause })
+  }
+  return { tag: 'cosign', size, lines }
 }
 
 function auditHeads(parts: RegistryParts): RouteTable[number] {

@@ -31,7 +31,7 @@ export function proofRoutes(parts: RegistryParts): RouteTable {
       params: z.strictObject({ version }),
       query,
       responses,
-      errors: { Malformed: 400, NotFound: 404, Pruned: 410 },
+      errors: { Malformed: 400, NotFound: 404, Pruned: 410, Integrity: 502 },
       handler: async ({ params, query: { from } }) => {
         const snapshot = parts.published.value
         if (params.version > snapshot.head.version) throw noSuchVersion(params.version, snapshot.head.version)
@@ -46,7 +46,7 @@ export function proofRoutes(parts: RegistryParts): RouteTable {
       params: nameParams,
       query,
       responses,
-      errors: { Malformed: 400 },
+      errors: { Malformed: 400, NotFound: 404, Integrity: 502 },
       handler: async ({ params, query: { from } }) =>
         answer(await nameProof(parts, parts.published.value, params.name, from)),
     }),

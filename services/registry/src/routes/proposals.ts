@@ -33,15 +33,15 @@ export function proposalRoutes(parts: RegistryParts): RouteTable {
       lane: 'inline',
       scope: 'registry:propose',
       summary:
-        'Opens a proposal: `{payload: {items, note?}, payload_b3?, supersede?}`, as JSON or CBOR. It can be approved and committed for 24 hours. The UTF-8 of `signing_input` is what signers sign.',
+        'Opens a proposal: `{payload: {items, note?}, payload_b3?, supersede?, proposal_id?}`, as JSON or CBOR. It can be approved and committed for 24 hours. With an id of its own a proposer can ask again and open one. The UTF-8 of `signing_input` is what signers sign.',
       body: 'bytes',
       responses: { 202: { description: 'Open, durably.', schema: opened } },
-      errors: { Malformed: 400, LengthRequired: 411, HardLimitExceeded: 413, ...writeErrors },
+      errors: { Malformed: 400, ProposalExists: 409, LengthRequired: 411, HardLimitExceeded: 413, ...writeErrors },
       handler: async (context) => {
         const request = parseProposalRequest(bodyOf(context))
         const apart = await storeApart(parts, context, request)
-        const { payload, payload_b3, supersede } = request
-        const command: Command = { tag: 'propose', payload, payload_b3, supersede, apart }
+        const { payload, payload_b3, supersede, proposal_id: id } = request
+        const command: Command = { tag: 'propose', payload, payload_b3, supersede, apart, id }
         const answer = (await askCommitter(parts, context, command)) as Proposed
         return json(202, answer, [...NO_STORE, 'Location', `/registry/proposals/${answer.proposal_id}`])
       },

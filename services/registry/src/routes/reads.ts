@@ -4,7 +4,7 @@ import { isLive, itemHash, itemKey, parseArtifact } from '@cairn/names'
 import { type IngressResponse, type RouteTable, route } from '@cairn/platform'
 import { entityTagOf, parseJson } from '@cairn/wire'
 import { z } from 'zod'
-import { noSuchVersion } from '../errors.ts'
+import { noSuchVersion, pruned } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
 import { type AnyContext, IMMUTABLE, nameParams, REVALIDATED, resource, version } from './params.ts'
 
@@ -46,7 +46,7 @@ function versions(parts: RegistryParts): RouteTable[number] {
       200: { description: 'The artifact.', schema: z.looseObject({ version: z.int() }) },
       304: { description: 'The client has it.' },
     },
-    errors: { Malformed: 400, NotFound: 404, Pruned: 410 },
+    errors: { Malformed: 400, NotFound: 404, Pruned: 410, Integrity: 502 },
     handler: async (context) => {
       const { version: wanted } = context.params
       const newest = published.value.head.version
@@ -73,7 +73,7 @@ function names(parts: RegistryParts): RouteTable[number] {
       },
       304: { description: 'The client has it.' },
     },
-    errors: { Malformed: 400, NotFound: 404, Pruned: 410 },
+    errors: { Malformed: 400, NotFound: 404, Pruned: 410, Integrity: 502 },
     handler: async (context) => await showName(parts, context, context.params.name, context.query.at),
   })
 }
@@ -85,12 +85,16 @@ async function showName(
   at: number | undefined,
 ): Promise<IngressResponse> {
   const { published, ledger, archive, runtime } = parts
-  const { head: newest, state } = published.value
+  const { head: newest, state, minimumIndex } = published.value
   if (at !== undefined && at > newest.version) throw noSuchVersion(at, newest.version)
   const upTo = at ?? newest.version
+  const isNow = upTo === newest.version
   const changed = ledger.changedBy(itemKey({ kind: 'name', id: name }), upTo)
+  // Of what was pruned only what still stands is known: that there was nothing cannot be said.
+  if (changed === undefined && !isNow && minimumIndex > 0)
+    throw pruned(`What ${name} meant at version ${upTo}`, minimumIndex)
   if (changed === undefined) throw noSuchName(name, upTo)
-  const item = at === undefined ? state.get('name', name) : await itemAt(archive, changed, name)
+  const item = isNow ? state.get('name', name) : await itemAt(archive, changed, name)
   if (item === undefined || !isLive(item)) throw noSuchName(name, upTo)
   const body = JSON.stringify({ name, version: changed, item })
   const tag = entityTagOf(itemHash(item))

@@ -5,8 +5,8 @@ import { z } from 'zod'
 import type { RegistryParts } from '../parts.ts'
 import { REVALIDATED } from './params.ts'
 
-export function trustRoute({ signer: { identity, logKey, cosignerKey } }: RegistryParts): RouteTable[number] {
-  const body = encodeTrust({ ...identity, logKeys: [logKey, cosignerKey] })
+export function trustRoute({ signer: { identity, keys } }: RegistryParts): RouteTable[number] {
+  const body = encodeTrust({ ...identity, logKeys: keys })
   return route({
     method: 'GET',
     path: '/registry/trust',

@@ -24,11 +24,18 @@ export interface CheckpointorParts {
 /** How long a checkpoint may wait in the queue and for the drive. */
 const CHECKPOINT_MS = 30_000
 
-export function checkpointor(platform: Platform, parts: CheckpointorParts, intervalMs: number): TaskBody {
+/** `isReading` says that nothing may be signed: then it only waits. */
+export function checkpointor(
+  platform: Platform,
+  parts: CheckpointorParts,
+  intervalMs: number,
+  isReading: () => boolean,
+): TaskBody {
   const { clock, log, metrics } = platform
   return async ({ draining }) => {
     for (;;) {
       await sleep(clock, intervalMs, { signal: draining })
+      if (isReading()) continue
       try {
         const deadline = Deadline.after(clock, CHECKPOINT_MS)
         const { size } = (await parts.intake.ask({ tag: 'checkpoint' }, { deadline, signal: draining })) as Checkpointed

@@ -13,8 +13,9 @@ import { type Broadcast, sleep, type TaskBody, toCairnError, type Watch } from '
 import { encodeLeaf, proposalId } from '@cairn/names'
 import type { Platform } from '@cairn/platform'
 import type { Draft, Place, PlacedRecord } from '@cairn/store'
-import { type Hash, leafHash } from '@cairn/tlog'
+import { type Hash, leafHash, type NoteSignature } from '@cairn/tlog'
 import type { Audit } from '../audit.ts'
+import type { Command } from '../domain/commands.ts'
 import type { Reach } from '../domain/crash-points.ts'
 import { decide, type Outcome } from '../domain/decide-core.ts'
 import type { Ledger, LedgerDraft } from '../domain/ledger.ts'
@@ -23,6 +24,7 @@ import { type Published, publish } from '../domain/published.ts'
 import { KIND, leafDraft, partDraft } from '../domain/record.ts'
 import type { LogWriter, RegistryLog } from '../domain/registry-log.ts'
 import type { VersionFacts } from '../domain/versions.ts'
+import { checkpointMoved } from '../errors.ts'
 import type { CommandJob, Intake } from '../intake.ts'
 
 /** A version that was committed, as its consumers hear of it. */
@@ -59,6 +61,8 @@ interface Appended {
   readonly draft: LedgerDraft
   readonly decided: readonly Decided[]
   readonly artifacts: readonly Place[]
+  /** More signatures under the text that is published; without them the log signs anew. */
+  readonly lines?: readonly NoteSignature[]
 }
 
 interface Batch {
@@ -66,6 +70,8 @@ interface Batch {
   readonly decided: Decided[]
   readonly drafts: Draft[]
   readonly leaves: Hash[]
+  /** Lines of witnesses, for the checkpoint as it was before the batch. */
+  readonly lines: NoteSignature[]
   wantsCheckpoint: boolean
 }
 
@@ -82,7 +88,9 @@ export class Committer {
 
   readonly run: TaskBody = async ({ aborting }) => {
     // Only after a failure of ours in the middle of a batch is there anything to finish.
-    if (this.#appended !== undefined) await this.#finish(this.#appended, aborting)
+    const appended = this.#appended
+    if (appended !== undefined)
+      await answeredOnAbort(appended.decided, aborting, async () => await this.#finish(appended, aborting))
     for (;;) {
       const jobs = await this.#parts.intake.next({ signal: aborting })
       if (jobs === undefined) return
@@ -92,13 +100,17 @@ export class Committer {
 
   async #serve(jobs: readonly CommandJob[], aborting: AbortSignal): Promise<void> {
     const batch = this.#decide(jobs)
-    const { draft, decided, drafts, leaves, wantsCheckpoint } = batch
+    await answeredOnAbort(batch.decided, aborting, async () => await this.#complete(batch, aborting))
+  }
+
+  async #complete(batch: Batch, aborting: AbortSignal): Promise<void> {
+    const { draft, decided, drafts, leaves, lines, wantsCheckpoint } = batch
     if (drafts.length > 0) {
       const records = await this.#append(drafts, leaves, decided)
       if (records === undefined) return
       this.#appended = { draft, decided, artifacts: artifactsIn(records) }
-    } else if (wantsCheckpoint) {
-      this.#appended = { draft, decided, artifacts: [] }
+    } else if (wantsCheckpoint || lines.length > 0) {
+      this.#appended = { draft, decided, artifacts: [], lines }
     }
     if (this.#appended === undefined) this.#acknowledge(decided)
     else await this.#finish(this.#appended, aborting)
@@ -107,7 +119,14 @@ export class Committer {
   /** Decides the whole batch in one step, each command against what the ones before it leave. */
   #decide(jobs: readonly CommandJob[]): Batch {
     const { ledger, writer, signer } = this.#parts
-    const batch: Batch = { draft: ledger.draft(), decided: [], drafts: [], leaves: [], wantsCheckpoint: false }
+    const batch: Batch = {
+      draft: ledger.draft(),
+      decided: [],
+      drafts: [],
+      leaves: [],
+      lines: [],
+      wantsCheckpoint: false,
+    }
     const now = Math.floor(this.#platform.clock.wall())
     for (const job of jobs) {
       // Its caller left, or its time is over: work that nobody can use is not begun.
@@ -118,6 +137,8 @@ export class Committer {
         batch.decided.push({ job, outcome: { tag: 'known', answer: { size: index } } })
         continue
       }
+      // Judged last: whether the checkpoint stays is known only then.
+      if (job.input.tag === 'cosign') continue
       const newId = proposalId(this.#platform.random.bytes(ID_BYTES))
       try {
         const outcome = decide(batch.draft, job.input, { log: signer.identity, index, now, newId })
@@ -127,7 +148,19 @@ export class Committer {
         job.fail(toCairnError(error))
       }
     }
+    for (const job of jobs) {
+      if (job.input.tag !== 'cosign' || job.ended) continue
+      batch.decided.push({ job, outcome: this.#cosign(batch, job.input) })
+    }
     return batch
+  }
+
+  /** Only while nothing of the batch makes another checkpoint of it. */
+  #cosign({ leaves, lines }: Batch, { size, lines: added }: Extract<Command, { tag: 'cosign' }>): Outcome {
+    const published = this.#parts.published.value
+    if (size !== published.size || leaves.length > 0) return { tag: 'refused', error: checkpointMoved(published.size) }
+    lines.push(...added)
+    return { tag: 'known', answer: { size } }
   }
 
   async #append(
@@ -147,11 +180,10 @@ export class Committer {
 
   /** Signs, makes the signature durable, and lets everybody see what was appended. */
   async #finish(appended: Appended, aborting: AbortSignal): Promise<void> {
-    const { writer, signer, reach } = this.#parts
+    const { writer, reach } = this.#parts
     await reach('entries-synced')
-    const timedAt = this.#platform.clock.wall()
     const [size, root] = [writer.size, writer.root()]
-    const note = signer.sign(size, root, timedAt)
+    const { note, timedAt } = this.#sign(size, root, appended.lines)
     await reach('signed')
     for (let pauseMs = RETRY_MS_MIN; ; pauseMs = Math.min(RETRY_MS_MAX, 2 * pauseMs)) {
       try {
@@ -170,6 +202,17 @@ export class Committer {
     this.#acknowledge(appended.decided)
     await reach('acknowledged')
     this.#broadcast(appended.decided)
+  }
+
+  /** The note of so many entries. Those of witnesses stay under it as long as its text does. */
+  #sign(size: number, root: Hash, lines: readonly NoteSignature[] = []): Pick<Published, 'note' | 'timedAt'> {
+    const { signer, published } = this.#parts
+    const before = published.value
+    const timedAt = this.#platform.clock.wall()
+    if (size !== before.size) return { note: signer.sign(size, root, timedAt), timedAt }
+    const known = signer.withWitnesses(before.note, lines)
+    if (lines.length > 0) return { note: known, timedAt: before.timedAt }
+    return { note: signer.withWitnesses(signer.sign(size, root, timedAt), signer.witnessLines(known)), timedAt }
   }
 
   /** One step: the ledger takes the batch over, and every read from now on shows it. */
@@ -198,6 +241,24 @@ export class Committer {
       const facts = ledger.committed(job.input.proposalId)
       if (facts !== undefined) committed.publish({ ...facts, corr_id: job.input.corrId })
     }
+  }
+}
+
+/** An abort answers everybody at once: the drive may never answer, and whoever asks again hears what became of it. */
+async function answeredOnAbort(
+  decided: readonly Decided[],
+  aborting: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
+  const release = (): void => {
+    for (const { job } of decided) job.cancel()
+  }
+  if (aborting.aborted) release()
+  aborting.addEventListener('abort', release, { once: true })
+  try {
+    await work()
+  } finally {
+    aborting.removeEventListener('abort', release)
   }
 }
 

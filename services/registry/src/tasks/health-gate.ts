@@ -6,7 +6,8 @@ import type { RegistryParts } from '../parts.ts'
 const WATCH_MS = 500
 
 /** Why writes are refused now; nothing if they are taken. Reads go on either way. */
-export function writeProblem({ log }: Pick<RegistryParts, 'log'>): string | undefined {
+export function writeProblem({ log, custody }: Pick<RegistryParts, 'log' | 'custody'>): string | undefined {
+  if (custody.problem !== undefined) return custody.problem
   const { unready, isStalled } = log.facts()
   if (unready !== undefined) return unready.message
   return isStalled ? 'The drive does not answer in time.' : undefined
@@ -17,15 +18,27 @@ export function readyFields(parts: RegistryParts): Readonly<Record<string, unkno
   const why = writeProblem(parts)
   const { version, hash } = parts.published.value.head
   const write = why === undefined ? { write_ready: true } : { write_ready: false, degraded: true, write_problem: why }
-  return { ...write, version, head_b3: hash }
+  return { ...write, ...damage(parts), version, head_b3: hash }
+}
+
+/** What is wrong with the log itself, as the deep verifier or the start found it: an operator must hear of it. */
+function damage({ verifier }: RegistryParts): Readonly<Record<string, unknown>> {
+  const { bad } = verifier.report()
+  return bad === null ? {} : { degraded: true, log_problem: `Entry ${bad.index}: ${bad.why}` }
 }
 
 /** Keeps the conditions and the gauges up to date. */
-export function healthGate(platform: Platform, parts: RegistryParts, health: Health): TaskBody {
+export function healthGate(
+  platform: Platform,
+  parts: RegistryParts,
+  health: Health,
+  configVersion: () => number,
+): TaskBody {
   return async ({ draining }) => {
     for (;;) {
       health.meet('storage_ready')
       setGauges(platform, parts)
+      platform.metrics.set('registry_config_version', configVersion())
       await sleep(platform.clock, WATCH_MS, { signal: draining })
     }
   }

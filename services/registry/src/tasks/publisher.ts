@@ -39,7 +39,7 @@ export class Publisher {
     this.#platform = platform
     this.#parts = parts
     this.#updates = openBroadcast(platform, REGISTRY_TOPOLOGY, 'updates')
-    this.#subscription = parts.committed.subscribe()
+    this.#subscription = parts.committed.subscribe(undefined, 'publisher')
     this.#told = parts.published.value.head.version
   }
 

@@ -1,21 +1,19 @@
 /** An object as an HTTP answer: preconditions, ranges, and the headers every answer about it has. Reads nothing. */
 import { CairnError } from '@cairn/kernel'
-import type { RequestContext } from '@cairn/platform'
-import type { ObjectFacts } from '@cairn/store'
 import {
-  type ByteRange,
-  contentRange,
-  entityTagOf,
-  evaluatePreconditions,
-  type RangeOutcome,
-  selectRange,
-} from '@cairn/wire'
+  type ByterangesFrame,
+  byterangesFrame,
+  isSelective,
+  type RequestContext,
+  rangeLength,
+  selectBytes,
+} from '@cairn/platform'
+import type { ObjectFacts } from '@cairn/store'
+import { type ByteRange, contentRange, entityTagOf, type RangeOutcome } from '@cairn/wire'
 import { servedType } from './content-type.ts'
 import type { BodyPart } from './object-bytes.ts'
 import type { StoredObject } from './object-reader.ts'
 import { type Window, windowsOf } from './window-core.ts'
-
-const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'range'] as const
 
 /** What a request says that decides how an object is answered. */
 export interface ObjectRequest {
@@ -55,39 +53,25 @@ export class ObjectAnswers {
   }
 
   to(request: ObjectRequest, object: StoredObject): ObjectAnswer {
-    return CONDITIONS.some((name) => request.headers.slot(name) !== undefined)
-      ? this.#toConditional(request, object)
-      : this.#all(object)
+    return isSelective(request.headers) ? this.#toConditional(request, object) : this.#all(object)
   }
 
   #all(object: StoredObject): BytesAnswer {
     const known = this.#whole.get(object.facts)
     if (known !== undefined) return known
-    const answer = wholeAnswer(object, typedHeaders(object, this.#commonHeaders(object)))
+    // Frozen, the same list stands for the same text each time it is sent.
+    const answer = wholeAnswer(object, Object.freeze(typedHeaders(object, this.#commonHeaders(object))))
     this.#whole.set(object.facts, answer)
     return answer
   }
 
-  #toConditional({ method, headers, nowMs, boundary }: ObjectRequest, object: StoredObject): ObjectAnswer {
+  #toConditional(request: ObjectRequest, object: StoredObject): ObjectAnswer {
     const etag = entityTagOf(object.id)
-    const conditional = {
-      method,
-      ifMatch: headers.slot('if-match'),
-      ifNoneMatch: headers.slot('if-none-match'),
-      ifModifiedSince: headers.slot('if-modified-since'),
-      ifUnmodifiedSince: headers.slot('if-unmodified-since'),
-    }
-    switch (evaluatePreconditions(conditional, { etag }, nowMs)) {
-      case 'not-modified':
-        return { tag: 'not-modified', headers: cachingHeaders(etag, this.#isPrivate) }
-      case 'precondition-failed':
-        return { tag: 'precondition-failed' }
-      case 'proceed': {
-        const asked = { method, range: headers.slot('range'), ifRange: headers.slot('if-range') }
-        const outcome = selectRange(asked, etag, object.facts.size)
-        return answerRange(object, outcome, this.#commonHeaders(object), boundary)
-      }
-    }
+    const selection = selectBytes(request, { etag }, object.facts.size)
+    if (selection.kind === 'not-modified')
+      return { tag: 'not-modified', headers: cachingHeaders(etag, this.#isPrivate) }
+    if (selection.kind === 'precondition-failed') return { tag: 'precondition-failed' }
+    return answerRange(object, selection, this.#commonHeaders(object), request.boundary)
   }
 
   #commonHeaders({ id }: StoredObject): string[] {
@@ -139,8 +123,8 @@ function answerRange(
       const { type, isDownload } = servedType(object.facts.type)
       const multipartType = `multipart/byteranges; boundary=${boundary}`
       const headers = [...common, ...deliveryHeaders(isDownload), 'Content-Type', multipartType]
-      const frame = frameOf(outcome.ranges, size, type, boundary)
-      const length = outcome.ranges.reduce((sum, range) => sum + lengthOf(range), frame.bytes)
+      const frame = byterangesFrame(outcome.ranges, size, type, boundary)
+      const { length } = frame
       const parts = (): Iterable<BodyPart> => multipart(outcome.ranges, frame, chunkSize)
       return { tag: 'bytes', status: 206, range: 'multiple', headers, length, parts, onePiece: undefined }
     }
@@ -168,40 +152,21 @@ function bodyOf(range: ByteRange, chunkSize: number): Pick<BytesAnswer, 'length'
   const isOnePiece = range.last >= range.first && Math.floor(range.last / chunkSize) === chunk
   const start = chunk * chunkSize
   return {
-    length: lengthOf(range),
+    length: rangeLength(range),
     parts: () => windowParts(range, chunkSize),
     onePiece: isOnePiece ? [{ chunk, from: range.first - start, to: range.last + 1 - start }] : undefined,
   }
-}
-
-function lengthOf({ first, last }: ByteRange): number {
-  return last + 1 - first
 }
 
 function* windowParts(range: ByteRange, chunkSize: number): Generator<BodyPart> {
   for (const window of windowsOf(range, chunkSize)) yield { tag: 'window', window }
 }
 
-/** What stands before each part, and after the last. */
-interface Frame {
-  readonly heads: readonly Uint8Array[]
-  readonly tail: Uint8Array
-  /** All of it together. */
-  readonly bytes: number
-}
-
-function frameOf(ranges: readonly ByteRange[], size: number, type: string, boundary: string): Frame {
-  const encoder = new TextEncoder()
-  const heads = ranges.map((range, at) => {
-    const start = at === 0 ? '' : '\r\n'
-    const fields = `Content-Type: ${type}\r\nContent-Range: ${contentRange(size, range)}`
-    return encoder.encode(`${start}--${boundary}\r\n${fields}\r\n\r\n`)
-  })
-  const tail = encoder.encode(`\r\n--${boundary}--\r\n`)
-  return { heads, tail, bytes: heads.reduce((sum, head) => sum + head.length, tail.length) }
-}
-
-function* multipart(ranges: readonly ByteRange[], { heads, tail }: Frame, chunkSize: number): Generator<BodyPart> {
+function* multipart(
+  ranges: readonly ByteRange[],
+  { heads, tail }: ByterangesFrame,
+  chunkSize: number,
+): Generator<BodyPart> {
   for (const [at, range] of ranges.entries()) {
     yield { tag: 'text', bytes: heads[at] ?? tail }
     yield* windowParts(range, chunkSize)

@@ -41,7 +41,7 @@ export class ObjectWriter {
     let last: Submission | undefined
     for await (const chunk of request.chunks) {
       const id = builder.add(chunk)
-      const submitted = this.#storage.chunks.submit(id, chunk, request.upload, { lazy: true })
+      const submitted = this.#storage.chunks.submit(id, chunk, request.upload, { lazy: true, isProved: true })
       // Also if this one needs no writing: with the next, the buffer of the one before it is filled again.
       await last?.written()
       if (submitted === 'present') continue

@@ -21,7 +21,7 @@ export async function storeChunks(
   let fresh = 0
   let last: Submission | undefined
   for await (const chunk of chunks) {
-    const submitted = store.submit(addressOf(chunk), chunk, upload, { lazy: true })
+    const submitted = store.submit(addressOf(chunk), chunk, upload, { lazy: true, isProved: true })
     count += 1
     bytes += chunk.length
     // Also if this one needs no writing: with the next, the buffer of the one before it is filled again.

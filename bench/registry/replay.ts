@@ -1,0 +1,41 @@
+/**
+ * How fast a registry reads its log when it starts.
+ *
+ *     node replay.ts DIRECTORY log     entries a second into tree, places and ledger, every sum checked
+ *     node replay.ts DIRECTORY bare    the same files read and hashed, in pieces of an entry's size
+ */
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Config, KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { createPlatform, INGRESS_METRICS, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
+import { openParts, REGISTRY_METRICS, registrySection } from '@cairn/registry'
+
+const [directory = '', mode = ''] = process.argv.slice(2)
+const metrics = new MemoryMetrics({ ...KERNEL_METRICS, ...INGRESS_METRICS, ...REGISTRY_METRICS })
+const runtime = systemRuntime(new MemoryLog(), metrics)
+const shared = { workers: openWorkers(runtime), transport: new UndiciTransport(runtime), lookup: nodeLookup }
+const platform = createPlatform(runtime, shared)
+
+const config = new Config({ values: registrySection.parse({}), origins: {} })
+const startedAt = performance.now()
+const parts = await openParts({ platform, directory, config })
+const openedMs = performance.now() - startedAt
+const { size } = parts.log
+await parts.close()
+await shared.workers.close()
+await shared.transport.close()
+
+if (mode === 'log') process.stdout.write(`${(size * 1000) / openedMs}\n`)
+else {
+  const journal = join(directory, 'journal')
+  const names = await readdir(journal)
+  const bareAt = performance.now()
+  const bytes = Buffer.concat(await Promise.all(names.map(async (name) => await readFile(join(journal, name)))))
+  const piece = Math.ceil(bytes.length / size)
+  for (let at = 0; at < bytes.length; at += piece)
+    createHash('sha256')
+      .update(bytes.subarray(at, at + piece))
+      .digest()
+  process.stdout.write(`${(size * 1000) / (performance.now() - bareAt)}\n`)
+}

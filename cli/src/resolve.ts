@@ -1,0 +1,128 @@
+/** `cairn resolve KEY`: what a name or an address means, who holds it, and the proof of it. */
+import type { ProviderSet, Resolution } from '@cairn/clients'
+import { CairnError } from '@cairn/kernel'
+import { type Pin, type Proof, parseName, parseProof } from '@cairn/names'
+import { parseCheckpoint, parseNote } from '@cairn/tlog'
+import { parseAddress } from '@cairn/wire'
+import { spellCount } from './amounts.ts'
+import type { CommandContext, Outcome, Run } from './command.ts'
+import { type Index, withIndex } from './index-service.ts'
+import { isThere, writeFileWhole } from './local-files.ts'
+import { providerResult, sayProvider } from './providers.ts'
+import { readPin } from './registry-pins.ts'
+import { rows, sameFlags } from './registry-words.ts'
+
+const NAME_PREFIX = 'name:'
+
+export const resolve: Run = async (context) => {
+  const { given } = context
+  const key = parseKey(given.operands[0] ?? '')
+  const proofPath = given.text('proof')
+  if (proofPath !== undefined) await mayProve(key, proofPath)
+  return await withIndex(context, async (index) => {
+    const found = await index.client.resolve(key, { fresh: given.has('fresh') }, index.call())
+    if (found === undefined) throw unknown(key)
+    if (proofPath !== undefined) await writeFileWhole(proofPath, [await proofFor(context, index, found)])
+    const { providers, warnings } = await providersOf(index, found)
+    return { ...outcomeOf(context, found, providers, proofPath), warnings }
+  })
+}
+
+/** As the index wants it; whoever left the prefix out is told what was meant. */
+function parseKey(text: string): string {
+  if (text.startsWith(NAME_PREFIX)) return `${NAME_PREFIX}${parseName(text.slice(NAME_PREFIX.length))}`
+  if (text.startsWith('b3:')) return parseAddress(text)
+  const meant = text.includes('@') ? `; did you mean ${NAME_PREFIX}${text}?` : '.'
+  throw new CairnError('Malformed', `A key is name:… or b3:…, not ${text}${meant}`, { code: 'usage' })
+}
+
+/** Before anything is asked: a file that is there stays, and an address needs no proof. */
+async function mayProve(key: string, path: string): Promise<void> {
+  if (!key.startsWith(NAME_PREFIX)) {
+    const detail = 'An address proves itself: whoever has the bytes can hash them. Only names have proofs.'
+    throw new CairnError('Malformed', detail, { code: 'usage' })
+  }
+  if (await isThere(path))
+    throw new CairnError('Conflict', `${path} is there already and stays as it is.`, { code: 'exists_already' })
+}
+
+/** The proof, so that it continues what this user has seen of the log before. */
+async function proofFor({ terminal }: CommandContext, index: Index, found: Resolution): Promise<Uint8Array> {
+  const bytes = proofOf(found)
+  const proof = parseProof(bytes)
+  const { origin, size } = parseCheckpoint(parseNote(proof.checkpoint).text)
+  const pin = await readPin(terminal.environment, origin)
+  if (pin === undefined || isContinuation(proof, size, pin)) return bytes
+  const again = await index.client.resolve(found.key, { fresh: true, from: pin.size }, index.call())
+  return again === undefined ? bytes : proofOf(again)
+}
+
+function proofOf({ key, proof }: Resolution): Uint8Array {
+  if (proof !== undefined) return proof
+  const detail = `The index knows ${key} from itself alone, not from a registry: nothing proves it.`
+  throw new CairnError('NotFound', detail, { code: 'no_proof' })
+}
+
+/** Of a log that shows less than before, no proof will do; that is for `verify-proof` to say. */
+function isContinuation({ consistency }: Proof, size: number, pin: Pin): boolean {
+  return size <= pin.size || consistency?.from === pin.size
+}
+
+interface Holders {
+  /** Undefined where nobody could say. */
+  readonly providers: ProviderSet['providers'] | undefined
+  readonly warnings: readonly string[]
+}
+
+/** What the key means is known already: who holds it is said if it can be. */
+async function providersOf({ client, call }: Index, { manifest }: Resolution): Promise<Holders> {
+  try {
+    return { providers: (await client.providers(manifest, {}, call())).providers, warnings: [] }
+  } catch (error) {
+    if (!(error instanceof CairnError) || error.kind === 'Canceled') throw error
+    return { providers: undefined, warnings: [`Who holds it is not known now: ${error.message}`] }
+  }
+}
+
+function outcomeOf(
+  { given }: CommandContext,
+  found: Resolution,
+  providers: Holders['providers'],
+  proofPath: string | undefined,
+): Outcome {
+  const { key, kind, manifest, source, freshnessSeconds, proof } = found
+  const holders = providers === undefined || providers.length === 0 ? ['nobody known'] : providers.map(sayProvider)
+  const hasProof = proof !== undefined
+  const unproved = hasProof ? 'as the index says; nothing of it is proved here' : undefined
+  const message = proofPath === undefined ? unproved : `its proof is in ${proofPath}`
+  return {
+    result: {
+      key,
+      kind,
+      manifest,
+      source,
+      freshness_s: freshnessSeconds,
+      providers: providers?.map(providerResult) ?? null,
+      proof: proofPath ?? null,
+    },
+    data: rows([
+      ['key', key],
+      ['manifest', manifest],
+      ['source', `${source}, ${spellCount(freshnessSeconds, 'second')} old`],
+      ['providers', holders],
+    ]),
+    ...(message === undefined ? {} : { message }),
+    next:
+      proofPath !== undefined
+        ? [`npx cairn verify-proof ${proofPath} --trust FILE`]
+        : hasProof
+          ? [`npx cairn resolve ${key}${sameFlags(given)} --proof FILE`]
+          : [`npx cairn get ${manifest}${sameFlags(given)} -o FILE`],
+  }
+}
+
+function unknown(key: string): CairnError {
+  return key.startsWith(NAME_PREFIX)
+    ? new CairnError('NotFound', `${key} means nothing.`, { code: 'no_name' })
+    : new CairnError('NotFound', `Nobody is known to hold ${key}.`, { code: 'no_providers' })
+}

@@ -1,0 +1,85 @@
+/** A client of one service of the node, for as long as a command runs. */
+import { type CallContext, Caller } from '@cairn/clients'
+import {
+  Breakers,
+  CairnError,
+  Deadline,
+  isKind,
+  KERNEL_METRICS,
+  MemoryLog,
+  MemoryMetrics,
+  systemRuntime,
+} from '@cairn/kernel'
+import { UndiciTransport } from '@cairn/platform'
+import { parseDuration, type Scope } from '@cairn/wire'
+import type { CommandContext } from './command.ts'
+import { readToken } from './node-admin.ts'
+import { tokenPath } from './places.ts'
+import { findService } from './service-place.ts'
+
+const TIMEOUT_DEFAULT = '10s'
+
+export interface ServiceClient<Client> {
+  readonly client: Client
+  readonly url: string
+  /** For one call: `--timeout` is what each of them may take, and so much more where the answer itself takes time. */
+  readonly call: (moreMs?: number) => CallContext
+}
+
+export interface ServiceKind<Client> {
+  readonly service: 'registry' | 'index' | 'edge' | 'interop'
+  /** What a command may have to be allowed to do there. */
+  readonly scopes: readonly Scope[]
+  readonly build: (caller: Caller) => Client
+}
+
+/** Lets `use` talk to the service at `url`, or to that of the node; leaves nothing open. */
+export async function withClient<Client, T>(
+  { given, terminal }: CommandContext,
+  { service, scopes, build }: ServiceKind<Client>,
+  use: (service: ServiceClient<Client>) => Promise<T>,
+  url?: string,
+): Promise<T> {
+  const place = url ?? (await findService({ given, terminal }, service)).url
+  const base = baseOf(place, service)
+  const timeoutMs = parseDuration(given.text('timeout') ?? TIMEOUT_DEFAULT)
+  const tokenFile = tokenPath(given, terminal.environment)
+  // One process, one command: what would be a log and a registry of metrics elsewhere dies with it.
+  const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics(KERNEL_METRICS))
+  const transport = new UndiciTransport(runtime)
+  const breakers = new Breakers(runtime)
+  const grant = { scopes, bearer: async () => await readToken(tokenFile) }
+  const client = build(new Caller({ runtime, transport, base, target: service, breakers, grant }))
+  try {
+    const call = (moreMs = 0): CallContext => ({ deadline: Deadline.after(runtime.clock, timeoutMs + moreMs) })
+    return await use({ client, url: base.href, call })
+  } catch (error) {
+    throw explained(error, service, base, tokenFile)
+  } finally {
+    breakers.close()
+    await transport.close()
+  }
+}
+
+function baseOf(text: string, service: string): URL {
+  const base = URL.parse(text)
+  if (base !== null && (base.protocol === 'http:' || base.protocol === 'https:')) {
+    if (!base.pathname.endsWith('/')) base.pathname += '/'
+    return base
+  }
+  throw new CairnError('Malformed', `The ${service} is at http://HOST:PORT or https://HOST:PORT; not ${text}.`, {
+    code: 'usage',
+  })
+}
+
+/** The same error, said to somebody who typed a command. */
+function explained(error: unknown, service: string, { origin }: URL, tokenFile: string): unknown {
+  if (!(error instanceof CairnError)) return error
+  const say = (detail: string): CairnError =>
+    new CairnError(error.kind, detail, { code: error.code, status: error.status, cause: error })
+  if (error.code === 'unreachable') return say(`No ${service} answers at ${origin}.`)
+  const isDenied = isKind(error, 'Unauthorized') || isKind(error, 'Forbidden')
+  if (isDenied && error.code !== 'no_token')
+    return say(`The ${service} at ${origin} refuses the token in ${tokenFile}: ${error.message}`)
+  return error
+}

@@ -1,0 +1,119 @@
+/** From bytes to a name that anybody can check: put, propose, approve, commit, resolve, verify offline. */
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { after, before, test } from 'node:test'
+import { SystemClock } from '@cairn/kernel'
+import { main } from '../src/main.ts'
+import { Capture } from './capture.ts'
+import { firstLine, NODE_WAIT_MS, type Ran, Workplace } from './processes.ts'
+
+/** From the commit until the index says so, on the same node, where nothing else takes the processor's time. */
+const RESOLVABLE_MS = 200
+/** However busy the machine is: the index must have been woken, not have looked by chance. */
+const PATIENCE_MS = 4000
+const VERSIONS = 4
+const CLOCK = new SystemClock()
+
+let node: Workplace
+let index = ''
+
+before(async () => {
+  node = await Workplace.make()
+  await startNode()
+})
+after(async () => await node[Symbol.asyncDispose]())
+
+async function startNode(): Promise<void> {
+  const process = node.launch(['start', '--port-base', '0'], { waitMs: NODE_WAIT_MS })
+  const { urls } = JSON.parse(await firstLine(process)) as { urls: Record<string, string[]> }
+  index = urls['index']?.[0] ?? ''
+}
+
+/** In this process, which is quicker than one for each command. */
+async function run(...args: readonly string[]): Promise<Ran> {
+  const terminal = new Capture({ environment: { HOME: node.directory } })
+  const code = await main([...args, '--data', path('.cairn')], terminal)
+  return { code, data: terminal.data, words: terminal.words }
+}
+
+/** What is on standard output, from a command that has to succeed. */
+async function told(...args: readonly string[]): Promise<string> {
+  const { code, data, words } = await run(...args)
+  assert.equal(code, 0, `${args.join(' ')}: ${words}`)
+  return data.trim()
+}
+
+const path = (name: string): string => `${node.directory}/${name}`
+
+interface Published {
+  readonly address: string
+  /** When the commit was answered. */
+  readonly committedAt: number
+}
+
+/** Stores, proposes, approves and commits. */
+async function publish(name: string, content: string): Promise<Published> {
+  await writeFile(path('site.txt'), content)
+  const address = await told('put', '-q', path('site.txt'))
+  const proposal = await told('name', 'propose', '-q', name, address)
+  await told('name', 'approve', '-q', proposal)
+  await told('name', 'commit', '-q', proposal)
+  return { address, committedAt: CLOCK.now() }
+}
+
+async function meaningOf(name: string): Promise<unknown> {
+  const answer = await fetch(new URL(`/resolve/name:${name}`, index))
+  const body = (await answer.json()) as Record<string, unknown>
+  return answer.status === 200 ? body['manifest_cid'] : answer.status
+}
+
+/** Waits until the index says so; gives how long after the commit that was. */
+async function resolvable(name: string, { address, committedAt }: Published): Promise<number> {
+  while ((await meaningOf(name)) !== address) assert.ok(CLOCK.now() - committedAt < PATIENCE_MS, name)
+  return CLOCK.now() - committedAt
+}
+
+test('a commit is resolvable at once, whatever was asked before', async (t) => {
+  assert.equal(await meaningOf('site@1.0'), 404)
+  const waits: number[] = []
+  for (let version = 1; version <= VERSIONS; version += 1) {
+    waits.push(await resolvable('site@1.0', await publish('site@1.0', `the site, version ${version}`)))
+  }
+  const [fastest, slowest] = [Math.min(...waits), Math.max(...waits)]
+  t.diagnostic(`resolvable ${Math.round(fastest)} to ${Math.round(slowest)} ms after the commit was answered`)
+  assert.ok(fastest < RESOLVABLE_MS)
+})
+
+test('resolve writes a proof that verify-proof accepts offline, and refuses after one flipped byte', async () => {
+  await told('registry', 'trust', '-o', path('trust.json'))
+  const shown = await told('resolve', 'name:site@1.0', '--proof', path('site.proof'))
+  const address = /manifest +(b3:[0-9a-f]{64})/.exec(shown)?.[1]
+  await told('stop')
+  const verified = await told('verify-proof', path('site.proof'), '--trust', path('trust.json'))
+  assert.match(verified, /^verdict +verified$/m)
+  assert.ok(verified.includes(`site@1.0 means ${address} at version ${VERSIONS}`), verified)
+  const proof = await readFile(path('site.proof'))
+  for (const at of [0, 100, proof.length >> 1, proof.length - 3]) {
+    const flipped = Buffer.from(proof)
+    flipped[at]! ^= 1
+    await writeFile(path('flipped.proof'), flipped)
+    assert.equal(
+      (await run('verify-proof', path('flipped.proof'), '--trust', path('trust.json'))).code,
+      4,
+      `byte ${at}`,
+    )
+  }
+})
+
+test('after a restart the name is still there, and its proof continues what was verified', async () => {
+  await startNode()
+  const published = await publish('other@1', 'another')
+  await resolvable('other@1', published)
+  await told('resolve', 'name:other@1', '--proof', path('other.proof'))
+  const verified = await told('verify-proof', path('other.proof'))
+  assert.match(verified, /pin +The checkpoint continues the one of size/)
+  assert.ok(verified.includes(`other@1 means ${published.address}`))
+  const unknown = await run('resolve', 'name:none@1')
+  assert.equal(unknown.code, 3, unknown.words)
+  await told('stop')
+})

@@ -1,0 +1,73 @@
+/** A mailbox with a journal of its own. */
+import { Closeable } from '@cairn/kernel'
+import type { JournalMachine } from '@cairn/store'
+import { type Change, decodeChange, encodeChange } from './change.ts'
+import { type ChangeLog, Mailbox, type MailboxOptions } from './mailbox.ts'
+import { type FoldedRecord, type Living, RollingJournal, type RollingRecord } from './rolling-journal.ts'
+
+export interface JournalMailboxOptions extends MailboxOptions {
+  readonly path: string
+  readonly segmentBytes?: number
+}
+
+const CHANGE = 1
+/** Messages written again at once. */
+const CARRY_MAX = 256
+
+export class JournalMailbox extends Closeable {
+  readonly mailbox: Mailbox
+  readonly #journal: RollingJournal
+
+  private constructor(machine: JournalMachine, mailbox: Mailbox, journal: RollingJournal) {
+    super(machine, 'journal mailbox')
+    this.mailbox = mailbox
+    this.#journal = journal
+  }
+
+  static async open(machine: JournalMachine, options: JournalMailboxOptions): Promise<JournalMailbox> {
+    const { path, segmentBytes } = options
+    let journal: RollingJournal | undefined
+    const log: ChangeLog = {
+      submit: async (changes, { freesSpace = false } = {}) => {
+        await journal?.submit(changes.map(recordOf), { freesSpace }).durable()
+      },
+    }
+    const mailbox = new Mailbox(machine, log, options)
+    const fold = ({ payload, lsn, segment }: FoldedRecord): void => mailbox.apply(changeIn(payload), lsn, segment)
+    try {
+      journal = await RollingJournal.open(machine, { path, segmentBytes, fold })
+    } catch (error) {
+      await mailbox.close()
+      throw error
+    }
+    mailbox.begin()
+    return new JournalMailbox(machine, mailbox, journal)
+  }
+
+  /** Lets go of old segments while the journal is larger than this; returns how many went. */
+  async trim(keepBytes: number): Promise<number> {
+    return await this.#journal.trim(keepBytes, { living: (segment) => this.#living(segment) })
+  }
+
+  get bytes(): number {
+    return this.#journal.bytes
+  }
+
+  protected override async release(): Promise<void> {
+    await this.mailbox.close()
+    await this.#journal.close()
+  }
+
+  #living(segment: number): Living {
+    const { changes, isWhole } = this.mailbox.livingIn(segment, CARRY_MAX)
+    return { records: changes.map(recordOf), isWhole }
+  }
+}
+
+function recordOf(change: Change): RollingRecord {
+  return { kind: CHANGE, payload: new TextEncoder().encode(JSON.stringify(encodeChange(change))) }
+}
+
+function changeIn(payload: Uint8Array): Change {
+  return decodeChange(JSON.parse(new TextDecoder().decode(payload)))
+}

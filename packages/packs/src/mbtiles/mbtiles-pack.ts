@@ -1,0 +1,215 @@
+/**
+ * Reads tiles of an MBTiles file: a SQLite database somebody else made, so every question is asked in
+ * another process, which is killed at the deadline. `tiles` may be a table or a view; rows count from the south.
+ */
+import { CairnError, type Deadline } from '@cairn/kernel'
+import { type Disk, type DiskFile, IDENTIFY_FILE, QUERY_SQLITE, type SqliteRow, type Workers } from '@cairn/platform'
+import {
+  corrupt,
+  isTilePlace,
+  METADATA_BYTES_MAX,
+  type Pack,
+  type PackCount,
+  type PackFacts,
+  type ReadOptions,
+  TILE_BYTES_MAX,
+  type Tile,
+  type TileCoding,
+  type TileTypeName,
+  ZOOM_MAX,
+} from '../pack.ts'
+
+const MAGIC = new TextEncoder().encode('SQLite format 3\0')
+/** The byte that says how the file is to be read; 2 means that part of it may lie in another file. */
+const READ_VERSION_AT = 19
+const WITH_WAL = 2
+
+const METADATA_ROWS_MAX = 1000
+const FORMATS: ReadonlyMap<string, TileTypeName> = new Map<string, TileTypeName>([
+  ['pbf', 'mvt'],
+  ['mvt', 'mvt'],
+  ['mlt', 'mlt'],
+  ['png', 'png'],
+  ['jpg', 'jpeg'],
+  ['jpeg', 'jpeg'],
+  ['webp', 'webp'],
+  ['avif', 'avif'],
+])
+
+// What is too large is not even read into memory.
+const TILE_SQL = `SELECT length(tile_data) AS bytes, CASE WHEN length(tile_data) <= ${TILE_BYTES_MAX} THEN tile_data END AS data
+  FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1`
+const METADATA_SQL = `SELECT name, CASE WHEN length(value) <= ${METADATA_BYTES_MAX} THEN value END AS value FROM metadata`
+const ZOOMS_SQL = 'SELECT min(zoom_level) AS low, max(zoom_level) AS high FROM tiles'
+const COUNT_SQL = 'SELECT count(*) AS tiles FROM tiles'
+const CHECK_SQL = 'PRAGMA quick_check(1)'
+
+export interface MbtilesMachine {
+  readonly disk: Disk
+  readonly isolated: Workers
+}
+
+type Metadata = Readonly<Record<string, unknown>>
+
+/** A path, and what was there when the pack was opened: SQLite opens it anew for every question. */
+interface SamePath {
+  readonly path: string
+  readonly identity: string
+}
+
+/** Opens the file; `pack_corrupt` if it is no MBTiles, or cannot be read without writing beside it. */
+export async function openMbtiles(machine: MbtilesMachine, path: string, options: ReadOptions): Promise<MbtilesPack> {
+  const identity = await machine.isolated.run(IDENTIFY_FILE, path, options)
+  await using opening = new AsyncDisposableStack()
+  const file = opening.use(await machine.disk.open(path, { mode: 'read' }))
+  await checkHead(file)
+  // The questions hold the path against the identity again: the file opened here is the one they were answered from.
+  const place = { path, identity }
+  const metadata = await readMetadata(machine, place, options)
+  const zooms = zoomsOf(metadata) ?? (await askZooms(machine, place, options))
+  opening.move()
+  return new MbtilesPack(machine, place, file, metadata, factsOf(metadata, zooms))
+}
+
+export class MbtilesPack implements Pack {
+  readonly facts: PackFacts
+  readonly file: DiskFile
+  readonly #machine: MbtilesMachine
+  readonly #path: SamePath
+  readonly #metadata: Metadata
+
+  constructor(machine: MbtilesMachine, path: SamePath, file: DiskFile, metadata: Metadata, facts: PackFacts) {
+    this.facts = facts
+    this.file = file
+    this.#machine = machine
+    this.#path = path
+    this.#metadata = metadata
+  }
+
+  async tile(z: number, x: number, y: number, options: ReadOptions): Promise<Tile | undefined> {
+    const { minZoom, maxZoom } = this.facts
+    if (z < minZoom || z > maxZoom || !isTilePlace(z, x, y)) return undefined
+    const [row] = await ask(this.#machine, this.#path, { sql: TILE_SQL, parameters: [z, x, 2 ** z - 1 - y] }, options)
+    if (row === undefined || row['bytes'] === null) return undefined
+    if (Number(row['bytes']) > TILE_BYTES_MAX) throw corrupt(`Tile ${z}/${x}/${y} has ${Number(row['bytes'])} bytes.`)
+    const { data } = row
+    if (!(data instanceof Uint8Array)) throw corrupt(`Tile ${z}/${x}/${y} is not stored as bytes.`)
+    return { bytes: data, coding: codingOf(data) }
+  }
+
+  async metadata(): Promise<Metadata> {
+    return await Promise.resolve(this.#metadata)
+  }
+
+  /** Lets SQLite check its own structure, and counts the tiles. */
+  async verify(options: ReadOptions, onStep: () => void): Promise<PackCount> {
+    const [check] = await ask(this.#machine, this.#path, { sql: CHECK_SQL, parameters: [] }, options)
+    const verdict = Object.values(check ?? {})[0]
+    if (verdict !== 'ok') throw corrupt(`The database is damaged: ${String(verdict)}`)
+    onStep()
+    const [count] = await ask(this.#machine, this.#path, { sql: COUNT_SQL, parameters: [] }, options)
+    return { tiles: Number(count?.['tiles'] ?? 0) }
+  }
+
+  async close(): Promise<void> {
+    await this.file.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
+
+async function checkHead(file: DiskFile): Promise<void> {
+  const head = new Uint8Array(READ_VERSION_AT + 1)
+  const read = await file.read(0, head)
+  if (read < head.length || MAGIC.some((byte, at) => head[at] !== byte))
+    throw corrupt('The file is no SQLite database.')
+  if (head[READ_VERSION_AT] === WITH_WAL) {
+    throw corrupt('The database keeps a write-ahead log. Run `PRAGMA journal_mode = DELETE` on it first.')
+  }
+}
+
+async function ask(
+  { isolated }: MbtilesMachine,
+  { path, identity }: SamePath,
+  {
+    sql,
+    parameters,
+    rowsMax = 1,
+  }: { readonly sql: string; readonly parameters: readonly number[]; readonly rowsMax?: number },
+  { deadline, signal }: { readonly deadline: Deadline; readonly signal?: AbortSignal | undefined },
+): Promise<SqliteRow[]> {
+  try {
+    return await isolated.run(QUERY_SQLITE, { path, sql, parameters, rowsMax, file: identity }, { deadline, signal })
+  } catch (error) {
+    if (error instanceof CairnError && error.kind === 'Integrity') throw corrupt(error.message, error)
+    throw error
+  }
+}
+
+async function readMetadata(machine: MbtilesMachine, path: SamePath, options: ReadOptions): Promise<Metadata> {
+  const query = { sql: METADATA_SQL, parameters: [], rowsMax: METADATA_ROWS_MAX }
+  const rows = await ask(machine, path, query, options)
+  const pairs = rows.flatMap(({ name, value }) =>
+    typeof name === 'string' && typeof value === 'string' ? [[name, value] as const] : [],
+  )
+  const { json, ...plain }: Record<string, string> = Object.fromEntries(pairs)
+  return { ...plain, ...parseJson(json) }
+}
+
+/** The names of layers and their fields are a JSON text within the table. */
+function parseJson(text: string | undefined): Metadata {
+  if (text === undefined) return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Metadata) : {}
+  } catch (error) {
+    throw corrupt('The metadata row `json` is not JSON.', error)
+  }
+}
+
+interface Zooms {
+  readonly minZoom: number
+  readonly maxZoom: number
+}
+
+function zoomsOf(metadata: Metadata): Zooms | undefined {
+  const [minZoom, maxZoom] = [numberOf(metadata['minzoom']), numberOf(metadata['maxzoom'])]
+  return minZoom === undefined || maxZoom === undefined ? undefined : checkZooms({ minZoom, maxZoom })
+}
+
+async function askZooms(machine: MbtilesMachine, path: SamePath, options: ReadOptions): Promise<Zooms> {
+  const [row] = await ask(machine, path, { sql: ZOOMS_SQL, parameters: [] }, options)
+  return checkZooms({ minZoom: Number(row?.['low'] ?? 0), maxZoom: Number(row?.['high'] ?? 0) })
+}
+
+function checkZooms({ minZoom, maxZoom }: Zooms): Zooms {
+  const isRight = [minZoom, maxZoom].every(Number.isSafeInteger) && minZoom >= 0 && minZoom <= maxZoom
+  if (!isRight || maxZoom > ZOOM_MAX) throw corrupt(`The zooms ${minZoom} to ${maxZoom} cannot be.`)
+  return { minZoom, maxZoom }
+}
+
+function factsOf(metadata: Metadata, { minZoom, maxZoom }: Zooms): PackFacts {
+  const [west = -180, south = -85.051129, east = 180, north = 85.051129] = numbersOf(metadata['bounds'])
+  const [longitude = (west + east) / 2, latitude = (south + north) / 2, zoom = minZoom] = numbersOf(metadata['center'])
+  const tileType = FORMATS.get(String(metadata['format'])) ?? 'unknown'
+  const places = { bounds: [west, south, east, north], center: [longitude, latitude, zoom] } as const
+  return { format: 'mbtiles', tileType, minZoom, maxZoom, ...places }
+}
+
+function numberOf(value: unknown): number | undefined {
+  return typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)) ? Number(value) : undefined
+}
+
+/** `1.5,2,3` as numbers; anything else as nothing. */
+function numbersOf(value: unknown): number[] {
+  const numbers = typeof value === 'string' ? value.split(',').map(Number) : []
+  return numbers.every(Number.isFinite) ? numbers : []
+}
+
+/** Nothing in the file says how a tile is coded; its first bytes do. */
+function codingOf(bytes: Uint8Array): TileCoding {
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return 'gzip'
+  return bytes[0] === 0x28 && bytes[1] === 0xb5 && bytes[2] === 0x2f && bytes[3] === 0xfd ? 'zstd' : 'identity'
+}

@@ -1,0 +1,85 @@
+/**
+ * One question to a SQLite file that somebody else made, for `platform.isolated`: a view of theirs may never end, and
+ * SQLite itself may stumble over a damaged page. Read-only, without extensions; what the schema brings along cannot run.
+ */
+import { statSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { CairnError } from '@cairn/kernel'
+import type { WorkerTask } from '../workers/workers.ts'
+
+export interface SqliteQuery {
+  readonly path: string
+  readonly sql: string
+  readonly parameters: readonly (string | number)[]
+  readonly rowsMax: number
+  /** What `IDENTIFY_FILE` said: the answer is from this very file and no other of its name. */
+  readonly file?: string | undefined
+}
+
+export type SqliteValue = string | number | bigint | null | Uint8Array
+export type SqliteRow = Readonly<Record<string, SqliteValue>>
+
+/** `Integrity` when the file is no database or damaged; `StorageBusy` while somebody holds it locked, or after it was replaced. */
+export const QUERY_SQLITE: WorkerTask<SqliteQuery, SqliteRow[]> = {
+  module: new URL(import.meta.url),
+  name: 'querySqlite',
+}
+
+/** The file a path names now: another text as soon as it is replaced or written to. */
+export const IDENTIFY_FILE: WorkerTask<string, string> = { module: new URL(import.meta.url), name: 'identifyFile' }
+
+const BUSY_TIMEOUT_MS = 250
+const [BUSY, LOCKED] = [5, 6]
+
+/** Runs in the other process; use it through `QUERY_SQLITE`. */
+export function querySqlite({ path, sql, parameters, rowsMax, file }: SqliteQuery): SqliteRow[] {
+  checkFile(path, file)
+  const rows = readRows(path, sql, parameters, rowsMax)
+  checkFile(path, file)
+  return rows
+}
+
+/** Runs in the other process; use it through `IDENTIFY_FILE`. */
+export function identifyFile(path: string): string {
+  const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true })
+  return [dev, ino, size, mtimeNs].join(' ')
+}
+
+function checkFile(path: string, file: string | undefined): void {
+  if (file === undefined || identify(path) === file) return
+  throw new CairnError('StorageBusy', 'The database is another file than it was. Open it again.')
+}
+
+function identify(path: string): string | undefined {
+  try {
+    return identifyFile(path)
+  } catch {
+    return undefined
+  }
+}
+
+function readRows(path: string, sql: string, parameters: SqliteQuery['parameters'], rowsMax: number): SqliteRow[] {
+  try {
+    using database = new DatabaseSync(path, { readOnly: true, allowExtension: false, timeout: BUSY_TIMEOUT_MS })
+    database.exec(
+      'PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0',
+    )
+    const rows: SqliteRow[] = []
+    for (const row of database.prepare(sql).iterate(...parameters)) {
+      rows.push(row)
+      if (rows.length >= rowsMax) break
+    }
+    return rows
+  } catch (error) {
+    throw sqliteError(error)
+  }
+}
+
+function sqliteError(error: unknown): CairnError {
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
+  const detail = error instanceof Error ? error.message : String(error)
+  if (code === BUSY || code === LOCKED) {
+    return new CairnError('StorageBusy', `The database is locked by another program: ${detail}`, { cause: error })
+  }
+  return new CairnError('Integrity', `The database cannot be read: ${detail}`, { cause: error })
+}

@@ -1,0 +1,106 @@
+/**
+ * Providers by HTTP: Delegated Routing v1 endpoints and other cairn indexes, one leg for each. That protocol only reads;
+ * what this node holds is told to cairn indexes through their own `/announce`.
+ */
+import { Cancel, canceled, type Runtime, throwIfCanceled } from '@cairn/kernel'
+import { joinUrl, type Transport } from '@cairn/platform'
+import { type Address, problemError } from '@cairn/wire'
+import { type DelegatedPeer, delegatedPath, NDJSON, readDelegated } from './delegated-routing.ts'
+import { type AnnounceTarget, IndexOutbox } from './index-outbox.ts'
+import type { FindOptions, Leg, Provider, ProviderRouting, RoutingPeer } from './provider-routing.ts'
+import type { Reach } from './reach.ts'
+import type { SignedProviderRecord } from './record.ts'
+import type { RecordGate } from './record-gate.ts'
+import { textUpTo } from './response-text.ts'
+
+export interface HttpRoutingOptions {
+  /** Endpoints are configured, so this may be the plain transport; one with an egress policy where they are not. */
+  readonly transport: Transport
+  /** Base URLs, the preferred first. Asked for every lookup, so that a reload takes hold at once. */
+  readonly endpoints: () => readonly URL[]
+  /** Indexes that are told what this node holds. */
+  readonly announceTo?: readonly AnnounceTarget[]
+  readonly gate: RecordGate
+  readonly reach: () => Reach
+}
+
+/** Of an answer that says no, so much is read to learn why. */
+const REFUSAL_CHARACTERS_MAX = 16 * 1024
+
+export class HttpRouting implements ProviderRouting {
+  readonly name = 'http'
+  readonly #runtime: Runtime
+  readonly #options: HttpRoutingOptions
+  readonly #outboxes: readonly IndexOutbox[]
+
+  constructor(runtime: Runtime, options: HttpRoutingOptions) {
+    const { announceTo = [], transport } = options
+    this.#runtime = runtime
+    this.#options = options
+    this.#outboxes = announceTo.map((target) => new IndexOutbox(runtime, transport, target))
+  }
+
+  legs(_cid: Address, count: number): readonly Leg[] {
+    return this.#options
+      .endpoints()
+      .slice(0, Math.max(0, count))
+      .map((endpoint) => ({
+        target: `http:${endpoint.href}`,
+        find: async (cid, options) => await this.#find(endpoint, cid, options),
+      }))
+  }
+
+  /** Every index that is to be told takes every record, or this throws: whoever did not is told again with the rest. */
+  async provide(records: readonly SignedProviderRecord[], { signal }: { readonly signal: AbortSignal }): Promise<void> {
+    const tells = this.#outboxes.flatMap((outbox) => records.map(async (record) => await outbox.tell(record, signal)))
+    const failed = (await Promise.allSettled(tells)).find((outcome) => outcome.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  async unprovide(): Promise<void> {}
+
+  peers(): readonly RoutingPeer[] {
+    return this.#options.endpoints().map(({ href }) => ({ id: href, addresses: [href], connected: true }))
+  }
+
+  /** The transport is the caller's to close. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#outboxes.map(async (outbox) => await outbox.close()))
+  }
+
+  async #find(endpoint: URL, cid: Address, { deadline, signal, onProvider }: FindOptions): Promise<void> {
+    using cancel = new Cancel({ signals: [signal], deadline, operation: `the answer of ${endpoint.host}` })
+    throwIfCanceled(cancel.signal)
+    const { body, status, headers } = await this.#options.transport.request({
+      method: 'GET',
+      url: joinUrl(endpoint, delegatedPath(cid)),
+      headers: { accept: `${NDJSON}, application/json;q=0.8`, 'request-timeout': deadline.toHeader() },
+      deadline,
+      signal: cancel.signal,
+    })
+    try {
+      if (status === 404) return
+      if (status !== 200) {
+        const refusal = { status, contentType: headers['content-type'], retryAfter: headers['retry-after'] }
+        throw problemError({ ...refusal, text: await textUpTo(body, REFUSAL_CHARACTERS_MAX) }, endpoint.host)
+      }
+      for await (const peer of readDelegated(body, headers['content-type'])) {
+        throwIfCanceled(cancel.signal)
+        const provider = this.#providerOf(peer, cid)
+        if (provider !== undefined) onProvider(provider)
+      }
+    } catch (error) {
+      throw cancel.signal.aborted ? canceled(cancel.signal) : error
+    } finally {
+      body.cancel()
+    }
+  }
+
+  /** A signed word counts or does not; without one, the endpoint's word is passed on as what it is. */
+  #providerOf({ id, http, record }: DelegatedPeer, cid: Address): Provider | undefined {
+    const { gate, reach } = this.#options
+    if (record !== undefined) return gate.admit(record, { cid, publisher: id })
+    const allowed = http.filter((url) => reach().allowsUrl(url, id))
+    return { id, http: allowed, seenAtMs: this.#runtime.clock.wall() }
+  }
+}

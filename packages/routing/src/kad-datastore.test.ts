@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { PeerMetrics } from '../test/peer.ts'
+import { KadDatastore } from './kad-datastore.ts'
+
+type Key = Parameters<KadDatastore['put']>[0]
+
+const VALUE = Uint8Array.of(1)
+
+/** As much of the library's keys as a store looks at. */
+function key(text: string): Key {
+  return { toString: () => text } as Key
+}
+
+function setup() {
+  const metrics = new PeerMetrics()
+  const store = new KadDatastore({ metrics, self: 'us', peerName: (id) => `name-${id}` })
+  return { metrics, store }
+}
+
+describe('what the DHT keeps for others', () => {
+  test('is found by its key, and gone when deleted', () => {
+    const { store } = setup()
+    store.put(key('/dht/provider/k/a'), VALUE)
+    store.put(key('/dht/provider/k/b'), VALUE)
+    store.put(key('/dht/provider/kk/c'), VALUE)
+    assert.deepEqual(
+      [...store.query({ prefix: '/dht/provider/k' })].map((pair) => String(pair.key)),
+      ['/dht/provider/k/a', '/dht/provider/k/b'],
+    )
+    assert.equal([...store.query({ prefix: '/dht/provider' })].length, 3)
+    store.delete(key('/dht/provider/k/a'))
+    assert.equal(store.has(key('/dht/provider/k/a')), false)
+    assert.throws(() => store.get(key('/dht/provider/k/a')), { name: 'NotFoundError' })
+    assert.deepEqual(store.get(key('/dht/provider/k/b')), VALUE)
+    assert.deepEqual([...store.query({ prefix: '/dht/provider/none' })], [])
+  })
+
+  test('is 64 providers for a key, and ours beside them', () => {
+    const { store, metrics } = setup()
+    for (let peer = 0; peer < 100; peer += 1) store.put(key(`/dht/provider/k/peer${peer}`), VALUE)
+    store.put(key('/dht/provider/k/us'), VALUE)
+    assert.equal([...store.query({ prefix: '/dht/provider/k' })].length, 65)
+    assert.equal(metrics.refused('key_full'), 36)
+  })
+
+  test('is 10 000 keys for a peer; a key it lets go makes room; ours are not counted', () => {
+    const { store, metrics } = setup()
+    for (let at = 0; at < 10_002; at += 1) {
+      store.put(key(`/dht/provider/k${at}/flood`), VALUE)
+      store.put(key(`/dht/provider/k${at}/us`), VALUE)
+    }
+    assert.equal(metrics.refused('peer_full'), 2)
+    store.delete(key('/dht/provider/k5/flood'))
+    store.put(key('/dht/provider/k10000/flood'), VALUE)
+    assert.equal(store.has(key('/dht/provider/k10000/flood')), true)
+    assert.equal(store.has(key('/dht/provider/k10001/us')), true)
+  })
+
+  test('is no values, and no provider that is not among the peers once those are full', () => {
+    const { store, metrics } = setup()
+    store.put(key('/dht/record/x'), VALUE)
+    assert.equal(store.has(key('/dht/record/x')), false)
+    for (let peer = 0; peer < 10_001; peer += 1) store.put(key(`/peers/name-${peer}`), VALUE)
+    assert.equal(store.has(key('/peers/name-10000')), false)
+    store.put(key('/dht/provider/k/17'), VALUE)
+    store.put(key('/dht/provider/k/10000'), VALUE)
+    assert.deepEqual([...store.queryKeys({ prefix: '/dht/provider/k' })].map(String), ['/dht/provider/k/17'])
+    assert.equal(metrics.refused('store_full'), 2)
+  })
+})

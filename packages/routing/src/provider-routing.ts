@@ -1,0 +1,61 @@
+/**
+ * Who holds an object, whichever way we come to know.
+ *
+ *     legs(cid, n) ──▶ leg 1 ──▶ onProvider …, resolves        each leg is asked on its own: own signal,
+ *                      leg 2 ──▶ rejects: this way failed      own breaker, nothing shared with the others
+ *                      leg 3 ──▶ aborted by whoever has enough
+ *
+ * `local` knows what this node holds and was told, `http` asks configured indexes, `kad` asks the DHT, `sim` stands in
+ * for all of them in tests. The caller decides how many legs run, when, and when it has heard enough.
+ */
+import type { Deadline } from '@cairn/kernel'
+import type { Address } from '@cairn/wire'
+import type { SignedProviderRecord } from './record.ts'
+
+/** Somebody who says that they hold an object. */
+export interface Provider {
+  /** Text of the libp2p peer id: the hash of the key that signs. */
+  readonly id: string
+  /** Base URLs of their storage or edge. */
+  readonly http: readonly string[]
+  readonly region?: string
+  /** Verified before anybody sees it. Absent: nobody signed this. */
+  readonly record?: SignedProviderRecord
+  /** Wall milliseconds when this was last confirmed: the record's issue, or the receipt of what nobody signed. */
+  readonly seenAtMs: number
+}
+
+export interface FindOptions {
+  readonly deadline: Deadline
+  readonly signal: AbortSignal
+  /** Called for each provider as soon as it is known; the same one may come again from another leg. */
+  readonly onProvider: (provider: Provider) => void
+}
+
+/** One independent way to ask: an endpoint, or a DHT query that starts at peers no other leg of the lookup uses. */
+export interface Leg {
+  /** Stable name of who is asked: the key of its breaker. */
+  readonly target: string
+  /**
+   * Resolves when this way knows no more. Rejects when it failed: `Timeout` (codes `no_route`, `unreachable`, …) is
+   * worth a retry, what the others say is not. Stops at once, with nothing left behind, when the signal fires.
+   */
+  find(cid: Address, options: FindOptions): Promise<void>
+}
+
+export interface RoutingPeer {
+  readonly id: string
+  readonly addresses: readonly string[]
+  readonly connected: boolean
+}
+
+export interface ProviderRouting extends AsyncDisposable {
+  readonly name: 'local' | 'http' | 'kad' | 'sim'
+  /** At most `count` distinct ways to ask for this address, the preferred first; none where nobody can be asked. */
+  legs(cid: Address, count: number): readonly Leg[]
+  /** Tells others where these records are to be had; throws `no_route` when some of them could be told to nobody. */
+  provide(records: readonly SignedProviderRecord[], options: { readonly signal: AbortSignal }): Promise<void>
+  /** Tells nobody any more; what others were told ends with its expiry. */
+  unprovide(cid: Address): Promise<void>
+  peers(): readonly RoutingPeer[]
+}

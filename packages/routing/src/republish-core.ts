@@ -1,0 +1,92 @@
+/**
+ * When to tell the DHT again what we hold: everything every 12 hours, one at a time, evenly.
+ *
+ *     fresh    never told; goes first
+ *     failed   told nobody; again after 5 minutes                  ──▶ take ──▶ told ──┐
+ *     waiting  told; again 12 hours after that                                         │
+ *        ▲                                                                             │
+ *        └─────────────────────────────────────────────────────────────────────────────┘
+ *
+ * Between two takes lies at least one interval of the pace, so a thousand objects that arrive at once leave as slowly
+ * as any others, and return 12 hours later just as far apart. The pace grows with the number of objects: a full round
+ * never takes longer than half the time a record lasts, even if every object was told once more because it failed.
+ *
+ * Each line is in order of due time by itself: whoever joins it is due a constant time after now.
+ */
+import type { Address } from '@cairn/wire'
+import { createLine, type DueLine, first, join, leave } from './due-line.ts'
+import { REPUBLISH_MS } from './record.ts'
+
+/** Objects in a second, however few there are. */
+const PACE_MIN_PER_S = 4
+const RETRY_MS = 300_000
+/** Room for retries: the pace is this much faster than a round needs. */
+const HEADROOM = 2
+
+export interface RepublishCore {
+  readonly fresh: DueLine
+  readonly failed: DueLine
+  readonly waiting: DueLine
+  /** Taken and neither told nor failed yet. */
+  readonly taken: Set<Address>
+  /** No take before this. */
+  nextAt: number
+}
+
+export function createRepublish(now: number): RepublishCore {
+  return { fresh: createLine(), failed: createLine(), waiting: createLine(), taken: new Set(), nextAt: now }
+}
+
+/** From now on this object is told; nothing changes if it is already. */
+export function add(core: RepublishCore, key: Address, now: number): void {
+  if (core.taken.has(key) || linesOf(core).some(({ living }) => living.has(key))) return
+  join(core.fresh, key, now)
+}
+
+/** This object is not told any more. */
+export function remove(core: RepublishCore, key: Address): void {
+  for (const line of linesOf(core)) leave(line, key)
+  core.taken.delete(key)
+}
+
+export function size(core: RepublishCore): number {
+  return linesOf(core).reduce((sum, { living }) => sum + living.size, core.taken.size)
+}
+
+/** Milliseconds between two takes. */
+export function paceMs(core: RepublishCore): number {
+  const perSecond = Math.max(PACE_MIN_PER_S, (HEADROOM * size(core) * 1000) / REPUBLISH_MS)
+  return 1000 / perSecond
+}
+
+/** The next object to tell, if it is time; the caller says with `told` or `failed` what became of it. */
+export function take(core: RepublishCore, now: number): Address | undefined {
+  if (now < core.nextAt) return undefined
+  const next = linesOf(core)
+    .map(first)
+    .find((entry) => entry !== undefined && entry.due <= now)
+  if (next === undefined) return undefined
+  remove(core, next.key)
+  core.taken.add(next.key)
+  core.nextAt = now + paceMs(core)
+  return next.key
+}
+
+/** Milliseconds until `take` may have something; undefined while there is nothing to wait for. */
+export function delayMs(core: RepublishCore, now: number): number | undefined {
+  const due = Math.min(...linesOf(core).map((line) => first(line)?.due ?? Infinity))
+  return due === Infinity ? undefined : Math.max(0, core.nextAt - now, due - now)
+}
+
+export function told(core: RepublishCore, key: Address, now: number): void {
+  if (core.taken.delete(key)) join(core.waiting, key, now + REPUBLISH_MS)
+}
+
+export function failed(core: RepublishCore, key: Address, now: number): void {
+  if (core.taken.delete(key)) join(core.failed, key, now + RETRY_MS)
+}
+
+/** In the order in which they are served. */
+function linesOf({ fresh, failed: again, waiting }: RepublishCore): readonly DueLine[] {
+  return [fresh, again, waiting]
+}

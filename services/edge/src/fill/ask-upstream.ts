@@ -1,0 +1,135 @@
+/** One question to an upstream, asked up to three times, and the answer as far as its header. */
+import { CairnError, Deadline, isKind, type Random, type RetryPolicy, type Runtime, retry } from '@cairn/kernel'
+import type { IncomingResponse, Transport } from '@cairn/platform'
+import { matchesWeakly, parseEntityTag } from '@cairn/wire'
+import { directivesOf, type Headers, type ResponseHead } from '../caching/stored-response.ts'
+import type { EdgeConfig } from '../config.ts'
+import { badUpstream, etagInvalid } from '../errors.ts'
+import { Patience } from './patience.ts'
+
+export interface UpstreamQuestion {
+  readonly route: string
+  readonly method: string
+  readonly url: URL
+  readonly headers: Headers
+  readonly body?: Uint8Array | undefined
+  /** The entity tag a 304 would be about, if a stored response is asked about. */
+  readonly storedTag: string | undefined
+  readonly isValidation: boolean
+}
+
+/** The answer; its body must be read to its end or given up, and `patience` let go after that. */
+export interface UpstreamAnswer {
+  readonly head: ResponseHead
+  readonly response: IncomingResponse
+  readonly patience: Patience
+}
+
+export interface Asking {
+  readonly runtime: Runtime
+  readonly transport: Transport
+  readonly config: EdgeConfig
+}
+
+/** What may only be a moment's weakness; only what is read, and so may be asked again. */
+const TRANSIENT: readonly number[] = [503, 504]
+
+export async function askUpstream(
+  { runtime, transport, config }: Asking,
+  question: UpstreamQuestion,
+  signal: AbortSignal,
+): Promise<UpstreamAnswer> {
+  const policy = retryPolicy(config)
+  let tries = 0
+  const isRead = question.method === 'GET' || question.method === 'HEAD'
+  const attempt = async (): Promise<UpstreamAnswer> => {
+    tries += 1
+    const answer = await askOnce({ runtime, transport, config }, question, signal)
+    const { status, headers } = answer.head
+    if (!isRead || !TRANSIENT.includes(status) || tries >= policy.tries || isDeliberate(headers)) return answer
+    giveUp(answer)
+    throw new CairnError('Timeout', `The upstream answered ${status}.`, { code: 'upstream', status: 502 })
+  }
+  if (!isRead) return await attempt()
+  return await retry(runtime, attempt, { policy, operation: 'live_fill', signal })
+}
+
+/** An error its origin gave a lifetime is an answer, not an accident. */
+function isDeliberate(headers: Headers): boolean {
+  const { directives } = directivesOf(headers)
+  return directives.has('max-age') || directives.has('s-maxage') || headers['expires'] !== undefined
+}
+
+function retryPolicy({ retry: { live_fill: row } }: EdgeConfig): RetryPolicy {
+  const jitter = (random: Random): number => (row.jitter ? row.base_ms * random.next() : 0)
+  return {
+    tries: row.max_retries + 1,
+    backoff: (attempt, random) => Math.min(row.max_ms, row.base_ms * 2 ** (attempt - 1)) + jitter(random),
+  }
+}
+
+async function askOnce(
+  { runtime, transport, config }: Asking,
+  question: UpstreamQuestion,
+  signal: AbortSignal,
+): Promise<UpstreamAnswer> {
+  const { route, method, url, headers, body } = question
+  const patience = new Patience(runtime.clock, config.fill_timeout, 'the upstream', signal)
+  const requestedAt = runtime.clock.wall()
+  runtime.metrics.count('edge_live_fill_attempts_total', { route })
+  try {
+    const deadline = Deadline.after(runtime.clock, config.fill_body_timeout)
+    const asked = { method, url, headers, deadline, signal: patience.signal }
+    const response = await transport.request(body === undefined ? asked : { ...asked, body })
+    patience.renew()
+    const head = { status: response.status, headers: response.headers, requestedAt, receivedAt: runtime.clock.wall() }
+    const answer = { head, response, patience }
+    try {
+      checkTags(question, head)
+    } catch (error) {
+      giveUp(answer)
+      throw error
+    }
+    return answer
+  } catch (error) {
+    patience[Symbol.dispose]()
+    if (isKind(error, 'Timeout') && error.status === 504) runtime.metrics.count('io_timeouts_total', { op: 'fill' })
+    throw error
+  }
+}
+
+/** Nothing more of it is wanted. */
+export function giveUp({ response, patience }: UpstreamAnswer): void {
+  response.body.cancel()
+  patience[Symbol.dispose]()
+}
+
+/** A tag that cannot be compared, or a 304 about something else, would make a lie of every answer built on it. */
+function checkTags({ storedTag, isValidation }: UpstreamQuestion, { status, headers }: ResponseHead): void {
+  const { etag } = headers
+  const tag = etag === undefined ? undefined : parseEntityTag(etag)
+  if (etag !== undefined && tag === undefined) throw etagInvalid('sent an ETag that is none')
+  if (status !== 304) return
+  if (!isValidation) throw badUpstream('answered 304 to a question without a condition')
+  const stored = storedTag === undefined ? undefined : parseEntityTag(storedTag)
+  if (tag !== undefined && stored !== undefined && !matchesWeakly(tag, stored))
+    throw etagInvalid('answered 304 about another ETag')
+}
+
+/** The body, piece by piece, each within `fill_timeout` of the one before; counted as it comes. */
+export async function* bodyOf({ runtime }: Pick<Asking, 'runtime'>, route: string, answer: UpstreamAnswer) {
+  const { response, patience } = answer
+  const labels = { route }
+  try {
+    for await (const piece of response.body) {
+      patience.renew()
+      runtime.metrics.count('edge_bytes_in_total', labels, piece.length)
+      yield piece
+    }
+  } catch (error) {
+    if (isKind(error, 'Timeout') && error.status === 504) runtime.metrics.count('io_timeouts_total', { op: 'fill' })
+    throw error
+  } finally {
+    giveUp(answer)
+  }
+}

@@ -1,0 +1,157 @@
+/** The work of a fill from an upstream: ask, judge, keep. Runs on a fill worker. */
+import { type Bus, type CairnError, toCairnError } from '@cairn/kernel'
+import { mayStandIn, validatorsOf } from '../caching/reuse.ts'
+import type { Headers, ResponseHead } from '../caching/stored-response.ts'
+import { isStorable, keptHeaders, type StorableRequest, updatedHeaders, varyOf } from '../caching/storing.ts'
+import { type FieldOf, selectingOf } from '../caching/vary.ts'
+import { BodyWriter } from '../cas/body-writer.ts'
+import type { Cas } from '../cas/cas.ts'
+import { makeEntry, type StoredEntry } from '../cas/entry.ts'
+import type { EdgeEvents } from '../events.ts'
+import { type Asking, askUpstream, bodyOf, giveUp, type UpstreamAnswer } from './ask-upstream.ts'
+import type { Fill, FillWork, Growth } from './fill.ts'
+import type { Fills } from './fills.ts'
+import type { UpstreamRoute } from './upstream-route.ts'
+
+/** What is to be filled, and for what kind of client. */
+export interface UpstreamFill {
+  /** Under which it is stored. */
+  readonly key: string
+  readonly route: UpstreamRoute
+  readonly url: URL
+  readonly method: 'GET' | 'HEAD'
+  /** As the upstream is sent them, without validators. */
+  readonly headers: Headers
+  readonly fieldOf: FieldOf
+  readonly storable: StorableRequest
+  /** To be asked about. */
+  readonly stored: StoredEntry | undefined
+}
+
+export interface FillSurroundings {
+  readonly asking: () => Asking
+  readonly cas: Cas
+  readonly fills: Fills
+  readonly events: Bus<EdgeEvents>
+  readonly isAmnesiac: boolean
+}
+
+export function fillUpstream(around: FillSurroundings, wanted: UpstreamFill): FillWork {
+  return async (fill, signal) => {
+    const asking = around.asking()
+    const { clock, metrics } = asking.runtime
+    const beganAt = clock.now()
+    const { route, stored } = wanted
+    try {
+      const answer = await askUpstream(asking, questionOf(wanted), signal)
+      metrics.observe('fill_latency_seconds', (clock.now() - beganAt) / 1000, { route: route.name })
+      await settle(around, asking, fill, wanted, answer)
+      metrics.count('edge_live_fill_success_total', { route: route.name })
+    } catch (error) {
+      const failure = toCairnError(error)
+      if (fill.state.value.tag === 'asking' && stored !== undefined && standsIn(failure, stored, clock.wall()))
+        fill.state.set({ tag: 'stored', entry: stored, how: 'stood-in' })
+      else throw failure
+    }
+  }
+}
+
+function questionOf({ route, url, method, headers, stored }: UpstreamFill) {
+  const validators = stored === undefined ? {} : validatorsOf(stored.headers)
+  return {
+    route: route.name,
+    url,
+    method,
+    headers: { ...headers, ...validators },
+    storedTag: stored?.headers['etag'],
+    isValidation: Object.keys(validators).length > 0,
+  }
+}
+
+/** A refusal by our own policy is no failure of the upstream, and neither is a lie about what it has. */
+function standsIn({ kind, code }: CairnError, stored: StoredEntry, now: number): boolean {
+  const isUpstreams = kind === 'Timeout' || code === 'upstream' || code === 'bad_answer' || code === 'tls_untrusted'
+  return isUpstreams && mayStandIn(stored.freshness, now)
+}
+
+async function settle(
+  around: FillSurroundings,
+  asking: Asking,
+  fill: Fill,
+  wanted: UpstreamFill,
+  answer: UpstreamAnswer,
+): Promise<void> {
+  const { head } = answer
+  const { key, route, stored, storable } = wanted
+  if (head.status === 304 && stored !== undefined) {
+    giveUp(answer)
+    const headers = updatedHeaders(stored.headers, keptHeaders(head.headers, route.responseNames))
+    const entry = makeEntry({ ...stored, headers, requestedAt: head.requestedAt, receivedAt: head.receivedAt })
+    if (!fill.isOutdated) around.cas.put(entry)
+    fill.state.set({ tag: 'stored', entry, how: 'validated' })
+    return
+  }
+  if (head.status >= 500 && stored !== undefined && mayStandIn(stored.freshness, head.receivedAt)) {
+    giveUp(answer)
+    fill.state.set({ tag: 'stored', entry: stored, how: 'stood-in' })
+    return
+  }
+  if (!isStorable(storable, head.status, head.headers)) {
+    if (head.status < 500) around.fills.markUnshared(key)
+    // What was stored is no longer what the upstream says.
+    if (stored !== undefined && head.status < 500) around.cas.remove(stored)
+    fill.state.set({ tag: 'private', answer })
+    return
+  }
+  around.fills.markShared(key)
+  await keep(around, asking, fill, wanted, answer)
+}
+
+async function keep(
+  around: FillSurroundings,
+  asking: Asking,
+  fill: Fill,
+  wanted: UpstreamFill,
+  answer: UpstreamAnswer,
+): Promise<void> {
+  const { cas, events, isAmnesiac } = around
+  const { key, route, fieldOf } = wanted
+  const kept: ResponseHead = { ...answer.head, headers: keptHeaders(answer.head.headers, route.responseNames) }
+  const vary = varyOf(answer.head.headers)
+  const selecting = vary === '*' ? [] : selectingOf(vary, fieldOf)
+  const length = declaredLength(answer.head.headers)
+  let writer: BodyWriter
+  try {
+    const bytesMax = asking.config.max_fill_bytes
+    writer = new BodyWriter(cas, asking.runtime.metrics, { bytesMax, lengthExpected: length, amnesia: isAmnesiac })
+  } catch (error) {
+    giveUp(answer)
+    throw error
+  }
+  const growth: Growth = { head: kept, selecting, body: writer.growing, length }
+  fill.state.set({ tag: 'growing', growth })
+  try {
+    for await (const piece of bodyOf(asking, route.name, answer)) await writer.push(piece)
+  } catch (error) {
+    await writer.fail(error)
+    throw error
+  }
+  fill.isWhole = true
+  const body = await writer.finish()
+  if (body === undefined || fill.isOutdated) {
+    // Whoever reads along may still need chunks that memory no longer has.
+    fill.whenLeft(() => writer.handOver())
+    fill.state.set({ tag: 'unkept', growth })
+    return
+  }
+  const entry = makeEntry({ key, selecting, body, ...kept })
+  cas.put(entry)
+  writer.handOver()
+  fill.state.set({ tag: 'stored', entry, how: 'filled' })
+  events.publish({ topic: 'edge.fill', body: { route: route.name, status: kept.status, bytes: body.size } })
+}
+
+function declaredLength(headers: Headers): number | undefined {
+  const text = headers['content-length']
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
+}

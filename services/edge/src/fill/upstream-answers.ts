@@ -1,0 +1,383 @@
+/**
+ * A request for something an upstream has.
+ *
+ *     stored? ─┬─ fresh ──▶ answer at once
+ *              ├─ stale, may be used meanwhile ──▶ answer at once, ask in the background
+ *              └─ no, or to be asked about ──▶ the fill of the key ─┬─ growing: read along
+ *                                                                   ├─ stored: answer from it
+ *                                                                   └─ private, and not ours ──▶ a fill of our own
+ */
+import { CairnError, type Runtime } from '@cairn/kernel'
+import { CODINGS, type Inflate, type IngressResponse, openCoded } from '@cairn/platform'
+import { addressOf, entityTagOf } from '@cairn/wire'
+import { accepts, knownCoding, preferredCoding } from '../answers/accept-encoding.ts'
+import { type EntryAnswers, growingHeaders, headerArray, toldOf, withVary } from '../answers/entry-answer.ts'
+import { SANDBOXED } from '../answers/guard-headers.ts'
+import { type AnyContext, collect, inMemory, type Serving, serve } from '../answers/serve.ts'
+import type { CacheOutcome } from '../caching/cache-status.ts'
+import { invalidatedBy } from '../caching/invalidation.ts'
+import { mayStandIn, type RequestDirectives, requestDirectives, useOf } from '../caching/reuse.ts'
+import { freshnessOf, type Headers, ttlMs } from '../caching/stored-response.ts'
+import { keptHeaders } from '../caching/storing.ts'
+import { type FieldOf, isSelected, selectingOf } from '../caching/vary.ts'
+import type { StoredEntry } from '../cas/entry.ts'
+import type { EdgeConfig } from '../config.ts'
+import { badUpstream, inflatesTooFar, methodNotAllowed, notAllowed, notCached } from '../errors.ts'
+import { askUpstream, bodyOf, type UpstreamAnswer } from './ask-upstream.ts'
+import type { FillState, Growth } from './fill.ts'
+import { type FillSurroundings, fillUpstream, type UpstreamFill } from './fill-upstream.ts'
+import { isFinal, type Joined } from './fills.ts'
+import type { UpstreamRoute } from './upstream-route.ts'
+
+/** Another client's answer was private, or selected by something else; after this many, something is odd. */
+const JOINS_MAX = 4
+
+export interface UpstreamAnswersOptions extends FillSurroundings {
+  readonly runtime: Runtime
+  readonly config: () => EdgeConfig
+  readonly entries: EntryAnswers
+  readonly inflate: Inflate
+}
+
+/** What a request asks for, worked out once. */
+interface Wanted {
+  readonly context: AnyContext
+  readonly config: EdgeConfig
+  readonly route: UpstreamRoute
+  readonly url: URL
+  readonly key: string
+  readonly headers: Headers
+  readonly fieldOf: FieldOf
+  readonly request: RequestDirectives
+  readonly acceptEncoding: string | undefined
+}
+
+type Why = Extract<CacheOutcome, { tag: 'forwarded' }>['why']
+
+export class UpstreamAnswers {
+  readonly #around: UpstreamAnswersOptions
+
+  constructor(around: UpstreamAnswersOptions) {
+    this.#around = around
+  }
+
+  /** At once where a stored response will do. */
+  answer(context: AnyContext, route: UpstreamRoute, path: string): IngressResponse | Promise<IngressResponse> {
+    const wanted = this.#wanted(context, route, path)
+    const { request, key, config } = wanted
+    const now = this.#around.runtime.clock.wall()
+    const entries = this.#around.cas.entriesOf(key)
+    const entry = selectEntry(entries, wanted.fieldOf)
+    const use = entry === undefined ? 'validate' : useOf(entry.freshness, request, now)
+    if (entry !== undefined && use !== 'validate') {
+      if (use === 'stale-while-revalidate' && config.mode === 'live') this.#refresh(wanted, entry)
+      return this.#hit(wanted, entry, now)
+    }
+    if (request.onlyIfCached) throw notCached()
+    if (config.mode === 'offline') return this.#offline(wanted, entry, now)
+    const why = entry === undefined ? (entries.length > 0 ? 'vary-miss' : 'uri-miss') : whyOf(request)
+    this.#around.runtime.metrics.count('edge_cache_misses_total', { cause: entry === undefined ? 'cold' : 'stale' })
+    return this.#fill(wanted, entry, why, flightKey(wanted, entry ?? entries.at(-1)))
+  }
+
+  /** An unsafe method: handed on, never kept, and what it may have changed is forgotten. */
+  async pass(context: AnyContext, route: UpstreamRoute, path: string, body: Uint8Array): Promise<IngressResponse> {
+    if (!route.passMethods.includes(context.method)) throw methodNotAllowed()
+    const wanted = this.#wanted(context, route, path)
+    if (wanted.config.mode === 'offline') throw offline()
+    const type = context.headers.slot('content-type')
+    const headers = type === undefined ? wanted.headers : { ...wanted.headers, 'content-type': type }
+    const { url } = wanted
+    const question = { route: route.name, method: context.method, url, headers, body }
+    const asking = this.#around.asking()
+    const answer = await askUpstream(asking, { ...question, storedTag: undefined, isValidation: false }, context.signal)
+    for (const gone of invalidatedBy(url, answer.head.status, answer.head.headers)) this.#invalidate(route, gone)
+    return await this.#private(wanted, answer, { tag: 'forwarded', why: 'method', status: answer.head.status })
+  }
+
+  #invalidate(route: UpstreamRoute, url: URL): void {
+    const { cas, fills, runtime } = this.#around
+    const keys = ['identity', ...CODINGS].map((coding) => route.key(url, coding))
+    const gone = keys.reduce((sum, key) => sum + cas.invalidate(key) + fills.invalidate(key), 0)
+    if (gone > 0) runtime.metrics.count('edge_invalidations_total', { route: route.name }, gone)
+  }
+
+  #wanted(context: AnyContext, route: UpstreamRoute, path: string): Wanted {
+    const { headers: fields } = context
+    const acceptEncoding = fields.get('accept-encoding')
+    const coding = preferredCoding(acceptEncoding)
+    const url = route.url(path, context.queryText)
+    const sent: Record<string, string> = { 'accept-encoding': coding }
+    for (const name of route.requestNames) {
+      const values = fields.all(name)
+      if (values.length > 0) sent[name] = values.join(', ')
+    }
+    return {
+      context,
+      config: this.#around.config(),
+      route,
+      url,
+      key: route.key(url, coding),
+      headers: sent,
+      fieldOf: (name) => sent[name],
+      request: requestDirectives(fields.get('cache-control'), fields.get('pragma')),
+      acceptEncoding,
+    }
+  }
+
+  #serving({ config, route }: Wanted): Serving {
+    const { clock, metrics } = this.#around.runtime
+    return { metrics, nowMs: clock.wall(), multiRange: config.http.enable_multi_range, route: route.name }
+  }
+
+  #hit(wanted: Wanted, entry: StoredEntry, now: number): IngressResponse | Promise<IngressResponse> {
+    const { cas, runtime } = this.#around
+    cas.touch(entry)
+    runtime.metrics.count('edge_cache_hits_total', { kind: 'cas' })
+    return this.#fromEntry(wanted, entry, { tag: 'hit', ttlMs: ttlMs(entry.freshness, now) })
+  }
+
+  /** Nobody may be asked: what is here will do, where its origin does not forbid that. */
+  #offline(wanted: Wanted, entry: StoredEntry | undefined, now: number): IngressResponse | Promise<IngressResponse> {
+    if (entry === undefined || !mayStandIn(entry.freshness, now)) throw offline()
+    const outcome = { tag: 'stood-in', ttlMs: ttlMs(entry.freshness, now), detail: 'offline' } as const
+    return this.#fromEntry(wanted, entry, outcome)
+  }
+
+  #fromEntry(wanted: Wanted, entry: StoredEntry, outcome: CacheOutcome): IngressResponse | Promise<IngressResponse> {
+    const { entries, runtime, cas } = this.#around
+    const { context, acceptEncoding } = wanted
+    const what = entries.representation(entry, runtime.clock.wall(), outcome)
+    const coding = knownCoding(entry.headers['content-encoding'])
+    if (coding === undefined || entry.body.size === 0 || accepts(acceptEncoding, coding))
+      return serve(context, what, this.#serving(wanted))
+    const told = toldOf(entry.freshness, runtime.clock.wall(), outcome)
+    const body = cas.read(entry.body, { first: 0, last: entry.body.size - 1 })
+    return this.#decoded(wanted, entry.status, entry.headers, body, told)
+  }
+
+  /** The same without its coding, for a client that does not take it: another representation, with another tag. */
+  async #decoded(
+    wanted: Wanted,
+    status: number,
+    headers: Headers,
+    body: AsyncIterable<Uint8Array>,
+    told: readonly string[],
+  ): Promise<IngressResponse> {
+    const { decompress_max_bytes: bytesMax, decompress_max_ratio: ratioMax } = wanted.config.ingress
+    const coding = knownCoding(headers['content-encoding'])
+    if (coding === undefined) throw badUpstream('uses a coding that is not known')
+    let bytes: Uint8Array
+    try {
+      bytes = await openCoded(this.#around.inflate, coding, await collect(body, bytesMax), { bytesMax, ratioMax })
+    } catch (error) {
+      if (error instanceof CairnError && error.kind === 'TooLarge') throw inflatesTooFar(bytesMax)
+      throw error instanceof CairnError && error.kind === 'Malformed' ? badUpstream('sent a broken coding') : error
+    }
+    const { 'content-encoding': _coding, etag: _etag, 'content-md5': _md5, ...rest } = withVary(headers)
+    const etag = entityTagOf(addressOf(bytes))
+    const described = [...headerArray(rest, new Set(['content-type', 'age'])), 'ETag', etag, ...told]
+    const what = {
+      status,
+      etag,
+      type: headers['content-type'],
+      headers: [...described, 'Accept-Ranges', 'bytes', ...SANDBOXED],
+      cachingHeaders: described,
+      ...inMemory(bytes),
+    }
+    return serve(wanted.context, what, this.#serving(wanted))
+  }
+
+  #refresh(wanted: Wanted, entry: StoredEntry): void {
+    const { fills } = this.#around
+    const work = fillUpstream(this.#around, this.#toFill(wanted, entry, 'GET'))
+    fills.background(flightKey(wanted, entry), wanted.route.name, work)
+  }
+
+  #toFill(
+    { key, route, url, headers, fieldOf, context, request }: Wanted,
+    stored: StoredEntry | undefined,
+    method: 'GET' | 'HEAD',
+  ): UpstreamFill {
+    const storable = {
+      method,
+      hasAuthorization: context.headers.slot('authorization') !== undefined,
+      noStore: request.directives.has('no-store'),
+    }
+    return { key, route, url, method, headers, fieldOf, storable, stored }
+  }
+
+  async #fill(wanted: Wanted, entry: StoredEntry | undefined, why: Why, flight: string): Promise<IngressResponse> {
+    const { fills } = this.#around
+    const { context, route } = wanted
+    const { signal } = context
+    // A HEAD brings no body that could be shared, and an answer for one client is not waited for by others.
+    const isHead = context.method === 'HEAD' && entry === undefined
+    let isAlone = isHead || wanted.request.directives.has('no-store') || fills.isUnshared(wanted.key)
+    let key = flight
+    const work = fillUpstream(this.#around, this.#toFill(wanted, entry, isHead ? 'HEAD' : 'GET'))
+    for (let joins = 1; ; joins += 1) {
+      const joined = isAlone ? fills.alone(key, route.name, work) : fills.join(key, route.name, work)
+      try {
+        const state = await settled(joined, context)
+        const answer = this.#fromState(wanted, joined, state, why)
+        if (answer !== undefined) return await answer
+        if (joins >= JOINS_MAX) throw badUpstream('gives every client another answer')
+        if (state.tag === 'growing') key = variantKey(wanted, state.growth)
+        else isAlone = true
+        joined[Symbol.dispose]()
+      } catch (error) {
+        joined[Symbol.dispose]()
+        throw error
+      }
+      if (signal.aborted) throw new CairnError('Canceled', 'The client has left.')
+    }
+  }
+
+  /** The answer that a state gives us; nothing if it is for somebody else. Lets go of `joined` when that is due. */
+  #fromState(
+    wanted: Wanted,
+    joined: Joined,
+    state: FillState,
+    why: Why,
+  ): IngressResponse | Promise<IngressResponse> | undefined {
+    const collapsed = !joined.isFirst
+    const { runtime } = this.#around
+    switch (state.tag) {
+      case 'growing':
+      case 'unkept': {
+        if (!isSelected(state.growth.selecting, wanted.fieldOf)) return undefined
+        return this.#readAlong(wanted, joined, state.growth, { tag: 'forwarded', why, stored: true, collapsed })
+      }
+      case 'stored': {
+        if (!isSelected(state.entry.selecting, wanted.fieldOf)) return undefined
+        joined[Symbol.dispose]()
+        return this.#fromEntry(wanted, state.entry, outcomeOf(state, why, collapsed, runtime.clock.wall()))
+      }
+      case 'private': {
+        const answer = joined.isFirst ? joined.fill.takePrivate() : undefined
+        if (answer === undefined) {
+          const { status } = state.answer.head
+          // An upstream in trouble is not asked once more by everybody who waited.
+          if (status >= 500) throw badUpstream(`answered ${status}`)
+          return undefined
+        }
+        runtime.metrics.count('edge_cache_misses_total', { cause: 'bypass' })
+        joined[Symbol.dispose]()
+        return this.#private(wanted, answer, { tag: 'forwarded', why, status: answer.head.status })
+      }
+      case 'failed':
+        throw state.error
+      case 'asking':
+        throw new CairnError('Internal', 'A fill was answered from before it was asked.')
+    }
+  }
+
+  #readAlong(
+    wanted: Wanted,
+    joined: Joined,
+    growth: Growth,
+    outcome: CacheOutcome,
+  ): IngressResponse | Promise<IngressResponse> {
+    const { head, body, length } = growth
+    const { context, route } = wanted
+    const { metrics } = this.#around.runtime
+    const labels = { route: route.name }
+    const read = async function* (): AsyncGenerator<Uint8Array> {
+      try {
+        for await (const piece of body.read(context.signal)) {
+          metrics.count('edge_bytes_out_total', labels, piece.length)
+          yield piece
+        }
+      } finally {
+        joined[Symbol.dispose]()
+      }
+    }
+    const told = toldOf(freshnessOf(head), this.#around.runtime.clock.wall(), outcome)
+    const coding = knownCoding(head.headers['content-encoding'])
+    if (coding !== undefined && !accepts(wanted.acceptEncoding, coding))
+      return this.#decoded(wanted, head.status, head.headers, read(), told)
+    const type = head.headers['content-type']
+    const headers = [...growingHeaders(head.headers), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
+    if (length !== undefined) headers.push('Content-Length', String(length))
+    if (head.status === 204 || head.status === 205 || context.method === 'HEAD') {
+      joined[Symbol.dispose]()
+      return {
+        status: head.status,
+        headers: head.status === 204 ? headers.slice(0, length === undefined ? undefined : -2) : headers,
+      }
+    }
+    return { status: head.status, headers, body: read() }
+  }
+
+  /** Straight from the upstream to the one who asked. */
+  #private(wanted: Wanted, answer: UpstreamAnswer, outcome: CacheOutcome): IngressResponse | Promise<IngressResponse> {
+    const { context, route } = wanted
+    const { runtime } = this.#around
+    const { head } = answer
+    const kept = keptHeaders(head.headers, route.responseNames)
+    const told = toldOf(freshnessOf(head), runtime.clock.wall(), outcome)
+    const coding = knownCoding(kept['content-encoding'])
+    const body = bodyOf({ runtime }, route.name, answer)
+    if (coding !== undefined && context.method !== 'HEAD' && !accepts(wanted.acceptEncoding, coding))
+      return this.#decoded(wanted, head.status, kept, body, told)
+    const type = kept['content-type']
+    const headers = [...growingHeaders(kept), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
+    const length = head.headers['content-length']
+    if (context.method === 'HEAD' || head.status === 204 || head.status === 205 || head.status === 304) {
+      body.return(undefined).catch(() => {})
+      const isTold = length !== undefined && context.method === 'HEAD'
+      return { status: head.status, headers: isTold ? [...headers, 'Content-Length', length] : headers }
+    }
+    if (length !== undefined && /^\d+$/.test(length)) headers.push('Content-Length', length)
+    return { status: head.status, headers, body }
+  }
+}
+
+/** Whoever wants a part, or has a condition, waits for the end: only then is it known what there is. */
+async function settled({ fill }: Joined, { headers, signal }: AnyContext): Promise<FillState> {
+  const waitsForEnd = ['range', 'if-none-match', 'if-match', 'if-modified-since', 'if-unmodified-since'] as const
+  const isPatient = waitsForEnd.some((name) => headers.slot(name) !== undefined)
+  return await fill.state.until((state) => (isPatient ? isFinal(state) : state.tag !== 'asking'), { signal })
+}
+
+function outcomeOf(
+  { entry, how }: Extract<FillState, { tag: 'stored' }>,
+  why: Why,
+  collapsed: boolean,
+  now: number,
+): CacheOutcome {
+  if (how === 'stood-in') return { tag: 'stood-in', ttlMs: ttlMs(entry.freshness, now), detail: 'upstream-failed' }
+  return { tag: 'forwarded', why, status: how === 'validated' ? 304 : entry.status, stored: true, collapsed }
+}
+
+function whyOf(request: RequestDirectives): Why {
+  return request.mustAsk ? 'request' : 'stale'
+}
+
+/** The newest of those the request is selected by. */
+function selectEntry(entries: readonly StoredEntry[], fieldOf: FieldOf): StoredEntry | undefined {
+  return entries.findLast(({ selecting, headers }) => isSelected(selecting, fieldOf, headers['content-language']))
+}
+
+/** Requests that a stored response tells apart are filled apart. */
+function flightKey({ key, fieldOf }: Wanted, like: StoredEntry | undefined): string {
+  return like === undefined ? key : `${key}\n${JSON.stringify(selectingOf(namesOf(like), fieldOf))}`
+}
+
+function variantKey({ key, fieldOf }: Wanted, growth: Growth): string {
+  return `${key}\n${JSON.stringify(
+    selectingOf(
+      growth.selecting.map(([name]) => name),
+      fieldOf,
+    ),
+  )}`
+}
+
+function namesOf({ selecting }: StoredEntry): readonly string[] {
+  return selecting.map(([name]) => name)
+}
+
+function offline(): CairnError {
+  return notAllowed('This edge is offline and asks no upstream; set edge.mode to live.')
+}

@@ -1,0 +1,51 @@
+/** The edge, from its parts to its port. */
+import { type Listen, runService, type ServiceHost, type ServiceModule, type StartedService } from '@cairn/platform'
+import { EDGE_PORT_OFFSET, type EdgeConfig, edgeSection } from './config.ts'
+import { EDGE_CODES } from './errors.ts'
+import { countProblem, EDGE_METRICS } from './metrics.ts'
+import { type EdgeParts, type EdgeSurroundings, openParts } from './parts.ts'
+import { edgeRoutes, siteRouteTable } from './routes.ts'
+import { summaryOf } from './summary.ts'
+import { startTasks } from './tasks.ts'
+
+/** A node gives what every service needs, and its storage and index; the simulator also its own listener. */
+export interface EdgeHost extends ServiceHost<EdgeConfig>, EdgeSurroundings {
+  readonly listen?: Listen
+}
+
+export async function startEdge(host: EdgeHost): Promise<StartedService<EdgeConfig>> {
+  return await runParts(host, await openParts(host))
+}
+
+/** The service around parts that are open; they are closed with it. */
+export async function runParts(host: EdgeHost, parts: EdgeParts): Promise<StartedService<EdgeConfig>> {
+  const { inflate, ...given } = host
+  const running = await runService({
+    ...given,
+    ...(inflate === undefined ? {} : { inflate }),
+    runtime: host.platform,
+    conditions: ['packs_verified', 'cas_reachable', 'shedder_stable'],
+    build: ({ supervisor, health }) => {
+      startTasks(host, parts, supervisor, health)
+      return {
+        routes: edgeRoutes(parts),
+        sites: { routes: siteRouteTable(parts), hosts: () => [...parts.siteNames().keys()] },
+        codes: EDGE_CODES,
+        reasonHeader: 'X-Reason',
+        onProblem: (code) => countProblem(host.platform.metrics, code),
+        intake: [parts.fills.queue],
+        events: parts.events,
+        close: parts.close,
+      }
+    },
+  })
+  return { running, summary: async () => await Promise.resolve(summaryOf(parts)) }
+}
+
+export const EDGE: ServiceModule<EdgeConfig> = {
+  name: 'edge',
+  portOffset: EDGE_PORT_OFFSET,
+  schema: edgeSection,
+  metrics: EDGE_METRICS,
+  start: startEdge,
+}

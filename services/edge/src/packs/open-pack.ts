@@ -1,0 +1,125 @@
+/** A pack as the edge serves it: its tiles by `@cairn/packs`, the file itself from the same drive, its address by reading all of it. */
+import { CairnError, Deadline } from '@cairn/kernel'
+import { type Pack as Archive, openPack, type PackFacts, TILE_TYPES } from '@cairn/packs'
+import type { DiskFile, Inflate, Platform } from '@cairn/platform'
+import { type Address, addressFromDigest, type ByteRange, createBlake3, type JsonObject } from '@cairn/wire'
+import type { OpenPack, Pack, PackTile, PackWait, TileFacts } from './pack-source.ts'
+
+/** A file of a hundred gigabytes takes a minute to hash; opening it never takes longer than that. */
+const OPEN_MS = 120_000
+const TILE_MS = 1_000
+const READ_BYTES = 1024 * 1024
+const MEDIA_TYPES = { pmtiles: 'application/vnd.pmtiles', mbtiles: 'application/vnd.sqlite3' } as const
+
+/** Opens packs of this machine. */
+export function packOpener(platform: Platform, inflate: Inflate): OpenPack {
+  const { disk, isolated, clock } = platform
+  return async ({ path, address }, { signal }) => {
+    const options = { deadline: Deadline.after(clock, OPEN_MS), signal }
+    const archive = await openPack({ runtime: platform, disk, isolated, inflate }, path, options)
+    await using opened = new AsyncDisposableStack()
+    opened.use(archive)
+    const size = await archive.file.size()
+    const found = await addressOfFile(archive.file, size, options)
+    if (address !== undefined && address !== found) {
+      throw new CairnError('Integrity', `The pack is ${found}, not ${address}.`, { code: 'pack_corrupt' })
+    }
+    await archive.verify(options, () => signal.throwIfAborted())
+    const metadata = (await archive.metadata(options)) as JsonObject
+    opened.move()
+    return new OpenedPack({ archive, size, address: found, metadata, clock })
+  }
+}
+
+interface Opened {
+  readonly archive: Archive
+  readonly size: number
+  readonly address: Address
+  readonly metadata: JsonObject
+  readonly clock: Platform['clock']
+}
+
+class OpenedPack implements Pack {
+  readonly #opened: Opened
+  readonly mediaType: string
+  readonly facts: TileFacts
+
+  constructor(opened: Opened) {
+    this.#opened = opened
+    const { facts } = opened.archive
+    this.mediaType = MEDIA_TYPES[facts.format]
+    this.facts = tileFacts(facts, opened.metadata)
+  }
+
+  get address(): Address {
+    return this.#opened.address
+  }
+
+  get size(): number {
+    return this.#opened.size
+  }
+
+  get metadata(): JsonObject {
+    return this.#opened.metadata
+  }
+
+  async tile(z: number, x: number, y: number, { signal }: PackWait): Promise<PackTile | undefined> {
+    const { archive, clock } = this.#opened
+    const tile = await archive.tile(z, x, y, { deadline: Deadline.after(clock, TILE_MS), signal })
+    if (tile === undefined) return undefined
+    return { bytes: tile.bytes, coding: tile.coding === 'identity' ? undefined : tile.coding }
+  }
+
+  async *read({ first, last }: ByteRange, { signal }: PackWait): AsyncIterable<Uint8Array> {
+    const { file } = this.#opened.archive
+    for (let at = first; at <= last; at += READ_BYTES) {
+      signal.throwIfAborted()
+      const bytes = new Uint8Array(Math.min(READ_BYTES, last - at + 1))
+      if ((await file.read(at, bytes)) < bytes.length) {
+        throw new CairnError('Integrity', 'The pack has become shorter.', { code: 'pack_corrupt' })
+      }
+      yield bytes
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#opened.archive.close()
+  }
+}
+
+async function addressOfFile(
+  file: DiskFile,
+  size: number,
+  { deadline, signal }: { readonly deadline: Deadline; readonly signal: AbortSignal },
+): Promise<Address> {
+  const hasher = createBlake3()
+  const bytes = new Uint8Array(READ_BYTES)
+  for (let at = 0; at < size; ) {
+    signal.throwIfAborted()
+    deadline.throwIfExpired('pack')
+    const read = await file.read(at, bytes)
+    if (read === 0) throw new CairnError('Integrity', 'The pack has become shorter.', { code: 'pack_corrupt' })
+    hasher.update(bytes.subarray(0, read))
+    at += read
+  }
+  return addressFromDigest(hasher.digest())
+}
+
+function tileFacts(facts: PackFacts, metadata: JsonObject): TileFacts {
+  const { extension: format, mediaType } = TILE_TYPES[facts.tileType]
+  const { minZoom, maxZoom, bounds, center } = facts
+  const texts = (['name', 'attribution', 'description'] as const).flatMap((key) =>
+    typeof metadata[key] === 'string' ? [[key, metadata[key]] as const] : [],
+  )
+  const layers = metadata['vector_layers']
+  return {
+    format,
+    mediaType,
+    minZoom,
+    maxZoom,
+    bounds,
+    center,
+    ...Object.fromEntries(texts),
+    ...(Array.isArray(layers) ? { vectorLayers: layers as JsonObject[] } : {}),
+  }
+}

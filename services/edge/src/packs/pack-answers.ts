@@ -1,0 +1,205 @@
+/** A pack as a file with ranges, as tiles, and as TileJSON. */
+import { CairnError, type Runtime } from '@cairn/kernel'
+import { empty, type Inflate, type IngressResponse, openCoded } from '@cairn/platform'
+import { type Address, addressOf, entityTagOf } from '@cairn/wire'
+import { accepts } from '../answers/accept-encoding.ts'
+import { INERT } from '../answers/guard-headers.ts'
+import { HotBytes } from '../answers/hot-bytes.ts'
+import { type AnyContext, inMemory, type Representation, type Serving, serve } from '../answers/serve.ts'
+import type { EdgeConfig } from '../config.ts'
+import { inflatesTooFar, packUnusable } from '../errors.ts'
+import type { PackTile } from './pack-source.ts'
+import type { HeldPack, PackTable } from './pack-table.ts'
+import { tileJson } from './tile-json.ts'
+
+const IMMUTABLE: readonly string[] = ['Cache-Control', 'public, max-age=31536000, immutable']
+const FOR_NOW: readonly string[] = ['Cache-Control', 'public, max-age=300']
+/** Tiles asked for again and again; an address of a pack never means another tile, so only room ends it. */
+const TILE_MS = 60_000
+
+/** Which pack, and whether it was asked for by its address. */
+export interface PackRequest {
+  readonly name: string
+  readonly address: Address | undefined
+}
+
+interface HotTile {
+  readonly bytes: Uint8Array
+  readonly etag: string
+  readonly coding: PackTile['coding']
+}
+
+export class PackAnswers {
+  readonly #runtime: Runtime
+  readonly #config: () => EdgeConfig
+  readonly #packs: PackTable
+  readonly #inflate: Inflate
+  readonly #tiles: HotBytes<HotTile | 'missing'>
+
+  constructor(runtime: Runtime, config: () => EdgeConfig, packs: PackTable, inflate: Inflate) {
+    this.#runtime = runtime
+    this.#config = config
+    this.#packs = packs
+    this.#inflate = inflate
+    this.#tiles = new HotBytes(runtime.clock, config().cas_cache_bytes, TILE_MS)
+  }
+
+  /** The whole file, or ranges of it. */
+  file(context: AnyContext, request: PackRequest): IngressResponse {
+    const held = this.#packs.hold(request.name, request.address)
+    const { pack } = held
+    this.#runtime.metrics.count('edge_cache_hits_total', { kind: 'pack' })
+    const headers = this.#headers(request, entityTagOf(pack.address))
+    const what: Representation = {
+      status: 200,
+      size: pack.size,
+      etag: entityTagOf(pack.address),
+      type: pack.mediaType,
+      headers: [...headers, 'Accept-Ranges', 'bytes', 'Content-Disposition', 'attachment'],
+      cachingHeaders: headers,
+      whole: () => undefined,
+      read: (range) => keepOpen(held, pack.read(range, { signal: context.signal })),
+    }
+    try {
+      const answer = serve(context, what, this.#serving())
+      if (!isStreamed(answer)) held[Symbol.dispose]()
+      return answer
+    } catch (error) {
+      held[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  tile(
+    context: AnyContext,
+    request: PackRequest,
+    place: { readonly z: number; readonly x: number; readonly y: number },
+  ): IngressResponse | Promise<IngressResponse> {
+    const held = this.#packs.hold(request.name, request.address)
+    const key = `${held.pack.address} ${place.z}/${place.x}/${place.y}`
+    const hot = this.#tiles.get(key)
+    if (hot !== undefined) {
+      held[Symbol.dispose]()
+      return this.#tileAnswer(context, request, held, hot)
+    }
+    return this.#readTile(context, request, held, place, key)
+  }
+
+  async #readTile(
+    context: AnyContext,
+    request: PackRequest,
+    held: HeldPack,
+    { z, x, y }: { readonly z: number; readonly x: number; readonly y: number },
+    key: string,
+  ): Promise<IngressResponse> {
+    using _held = held
+    let tile: PackTile | undefined
+    try {
+      tile = await held.pack.tile(z, x, y, { signal: context.signal })
+    } catch (error) {
+      if (error instanceof CairnError && error.kind !== 'Internal') throw error
+      throw packUnusable(request.name, error)
+    }
+    const { bytes, coding } = tile ?? { bytes: new Uint8Array(0), coding: undefined }
+    const hot = tile === undefined ? 'missing' : { bytes, coding, etag: entityTagOf(addressOf(bytes)) }
+    this.#tiles.set(key, hot, bytes.length + 200)
+    return await this.#tileAnswer(context, request, held, hot)
+  }
+
+  #tileAnswer(
+    context: AnyContext,
+    request: PackRequest,
+    { pack, config }: HeldPack,
+    tile: HotTile | 'missing',
+  ): IngressResponse | Promise<IngressResponse> {
+    if (tile === 'missing') {
+      if (config.missing_tile === 404) throw new CairnError('NotFound', 'The pack has no such tile.')
+      return empty(204, this.#headers(request, undefined))
+    }
+    this.#runtime.metrics.count('edge_cache_hits_total', { kind: 'pack' })
+    const type = pack.facts.mediaType
+    const { coding } = tile
+    if (coding === undefined || accepts(context.headers.get('accept-encoding'), coding))
+      return this.#bytes(context, request, tile, type, coding)
+    return this.#plain(tile).then((plain) => this.#bytes(context, request, plain, type, coding))
+  }
+
+  async #plain({ bytes, coding }: HotTile): Promise<HotTile> {
+    const { decompress_max_bytes: bytesMax, decompress_max_ratio: ratioMax } = this.#config().ingress
+    if (coding === undefined) throw new CairnError('Internal', 'A tile without coding was to be decoded.')
+    try {
+      const plain = await openCoded(this.#inflate, coding, bytes, { bytesMax, ratioMax })
+      return { bytes: plain, coding: undefined, etag: entityTagOf(addressOf(plain)) }
+    } catch (error) {
+      if (error instanceof CairnError && error.kind === 'TooLarge') throw inflatesTooFar(bytesMax)
+      throw new CairnError('Integrity', 'The tile is not in the coding its pack says.', {
+        code: 'bad_pack',
+        cause: error,
+      })
+    }
+  }
+
+  /** One of the representations of a tile; `stored` is the coding the pack has it in. */
+  #bytes(
+    context: AnyContext,
+    request: PackRequest,
+    tile: HotTile,
+    type: string,
+    stored: PackTile['coding'],
+  ): IngressResponse {
+    const headers = [...this.#headers(request, tile.etag), ...(stored === undefined ? [] : VARY)]
+    const coded = tile.coding === undefined ? [] : ['Content-Encoding', tile.coding]
+    const what = {
+      status: 200,
+      etag: tile.etag,
+      type,
+      headers: [...headers, 'Accept-Ranges', 'bytes', ...coded],
+      cachingHeaders: headers,
+      ...inMemory(tile.bytes),
+    }
+    return serve(context, what, this.#serving())
+  }
+
+  /** TileJSON 3, with URLs that lead back here. */
+  tileJson(context: AnyContext, request: PackRequest, base: string): IngressResponse {
+    using held = this.#packs.hold(request.name, request.address)
+    return this.#document(context, request, tileJson(held.pack.facts, base))
+  }
+
+  metadata(context: AnyContext, request: PackRequest): IngressResponse {
+    using held = this.#packs.hold(request.name, request.address)
+    return this.#document(context, request, held.pack.metadata)
+  }
+
+  #document(context: AnyContext, request: PackRequest, value: unknown): IngressResponse {
+    const bytes = new TextEncoder().encode(JSON.stringify(value))
+    return this.#bytes(
+      context,
+      request,
+      { bytes, coding: undefined, etag: entityTagOf(addressOf(bytes)) },
+      'application/json',
+      undefined,
+    )
+  }
+
+  #headers({ address }: PackRequest, etag: string | undefined): string[] {
+    const caching = address === undefined ? FOR_NOW : IMMUTABLE
+    return [...caching, ...INERT, ...(etag === undefined ? [] : ['ETag', etag])]
+  }
+
+  #serving(): Serving {
+    const { clock, metrics } = this.#runtime
+    return { metrics, nowMs: clock.wall(), multiRange: this.#config().http.enable_multi_range, route: 'p' }
+  }
+}
+
+const VARY: readonly string[] = ['Vary', 'Accept-Encoding']
+
+function isStreamed({ body }: IngressResponse): boolean {
+  return typeof body === 'object' && !(body instanceof Uint8Array)
+}
+
+async function* keepOpen(held: HeldPack, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  using _held = held
+  yield* bytes
+}

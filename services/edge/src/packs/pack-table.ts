@@ -1,0 +1,192 @@
+/**
+ * Packs by name. A changed one is opened beside the old one and takes its place in one step; requests that began with
+ * the old one end with it, and it is closed after the last of them.
+ */
+import { type Bus, type Runtime, Semaphore, toCairnError } from '@cairn/kernel'
+import type { Address } from '@cairn/wire'
+import type { PackConfig } from '../config.ts'
+import { noSuchPack, packUnusable } from '../errors.ts'
+import type { EdgeEvents } from '../events.ts'
+import type { OpenPack, Pack } from './pack-source.ts'
+
+interface Mounted {
+  readonly tag: 'mounted'
+  readonly config: PackConfig
+  readonly pack: Pack
+  users: number
+  isRetired: boolean
+}
+
+interface Failed {
+  readonly tag: 'failed'
+  readonly config: PackConfig
+  readonly error: unknown
+}
+
+/** How it stands with one pack. */
+export type PackState =
+  | { readonly tag: 'mounted'; readonly pack: Pack }
+  | { readonly tag: 'failed'; readonly why: string }
+
+/** A pack in use: it stays open until this is disposed of. */
+export interface HeldPack extends Disposable {
+  readonly pack: Pack
+  readonly config: PackConfig
+}
+
+export class PackTable {
+  readonly #runtime: Runtime
+  readonly #events: Bus<EdgeEvents>
+  readonly #open: OpenPack
+  readonly #packs = new Map<string, Mounted | Failed>()
+  readonly #closing = new Set<Promise<void>>()
+  /** One change at a time, so that none undoes another that began before it. */
+  readonly #changing = new Semaphore(1)
+  #onChange: () => void = () => {}
+
+  constructor(runtime: Runtime, events: Bus<EdgeEvents>, open: OpenPack) {
+    this.#runtime = runtime
+    this.#events = events
+    this.#open = open
+  }
+
+  /** The pack of this name, and of this address where one is asked for. */
+  hold(name: string, address: Address | undefined): HeldPack {
+    const row = this.#packs.get(name)
+    if (row === undefined) throw noSuchPack(name)
+    if (row.tag === 'failed') throw packUnusable(name, row.error)
+    if (address !== undefined && row.pack.address !== address) throw noSuchPack(`${name}@${address}`)
+    row.users += 1
+    let isHeld = true
+    return {
+      pack: row.pack,
+      config: row.config,
+      [Symbol.dispose]: () => {
+        if (!isHeld) return
+        isHeld = false
+        row.users -= 1
+        this.#closeIfUnused(row)
+      },
+    }
+  }
+
+  /** Opens what is new or changed, closes what is gone. A pack that cannot be opened keeps the one before it. */
+  async mount(configs: () => readonly PackConfig[], signal: AbortSignal): Promise<void> {
+    using _turn = await this.#changing.acquire({ signal })
+    await this.#mountAll(configs(), signal)
+  }
+
+  /** Opens one beside all others; `keep` runs before it is served, and if it fails nothing has changed. */
+  async add(config: PackConfig, keep: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    using _turn = await this.#changing.acquire({ signal })
+    const pack = await this.#openPack(config, signal)
+    try {
+      await keep()
+    } catch (error) {
+      await pack.close()
+      throw error
+    }
+    this.#swap(config, pack)
+    this.#changed()
+  }
+
+  /** Serves it no more, once `forget` says that it was one to be forgotten; false otherwise. */
+  async remove(name: string, forget: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+    using _turn = await this.#changing.acquire({ signal })
+    if (!(await forget())) return false
+    const row = this.#packs.get(name)
+    if (row !== undefined) this.#drop(name, row)
+    this.#changed()
+    return true
+  }
+
+  /** Calls `listener` after every change, pack by pack, in place of whoever listened before. */
+  follow(listener: () => void): void {
+    this.#onChange = listener
+  }
+
+  state(name: string): PackState | undefined {
+    const row = this.#packs.get(name)
+    if (row === undefined) return undefined
+    return row.tag === 'mounted' ? row : { tag: 'failed', why: toCairnError(row.error).message }
+  }
+
+  async #mountAll(configs: readonly PackConfig[], signal: AbortSignal): Promise<void> {
+    for (const [name, row] of this.#packs) if (!configs.some((config) => config.name === name)) this.#drop(name, row)
+    this.#changed()
+    for (const config of configs) {
+      try {
+        const opened = await this.#openPack(config, signal)
+        this.#swap(config, opened)
+      } catch (error) {
+        this.#fail(config, error)
+      }
+      this.#changed()
+    }
+  }
+
+  #changed(): void {
+    const rows = [...this.#packs.values()]
+    for (const state of ['mounted', 'failed'] as const) {
+      const count = rows.filter(({ tag }) => tag === state).length
+      this.#runtime.metrics.set('edge_packs', count, { state })
+    }
+    this.#onChange()
+  }
+
+  /** The names that cannot be served, with why. */
+  failures(): readonly { readonly name: string; readonly why: string }[] {
+    return [...this.#packs].flatMap(([name, row]) =>
+      row.tag === 'failed' ? [{ name, why: toCairnError(row.error).message }] : [],
+    )
+  }
+
+  get count(): number {
+    return this.#packs.size
+  }
+
+  async close(): Promise<void> {
+    for (const [name, row] of this.#packs) this.#drop(name, row)
+    await Promise.all(this.#closing)
+  }
+
+  async #openPack(config: PackConfig, signal: AbortSignal): Promise<Pack> {
+    const file = { path: config.path, ...(config.b3 === undefined ? {} : { address: config.b3 as Address }) }
+    return await this.#open(file, { signal })
+  }
+
+  #swap(config: PackConfig, pack: Pack): void {
+    const before = this.#packs.get(config.name)
+    this.#packs.set(config.name, { tag: 'mounted', config, pack, users: 0, isRetired: false })
+    if (before?.tag === 'mounted') this.#retire(before)
+    this.#runtime.log.info({ pack: config.name, address: pack.address }, 'pack mounted')
+    this.#events.publish({ topic: 'edge.pack.mounted', body: { pack: config.name, address: pack.address } })
+  }
+
+  #fail(config: PackConfig, error: unknown): void {
+    this.#runtime.log.error({ pack: config.name, error }, 'pack cannot be opened')
+    if (this.#packs.get(config.name)?.tag === 'mounted') return
+    this.#packs.set(config.name, { tag: 'failed', config, error })
+  }
+
+  #drop(name: string, row: Mounted | Failed): void {
+    this.#packs.delete(name)
+    if (row.tag === 'mounted') this.#retire(row)
+  }
+
+  #retire(row: Mounted): void {
+    row.isRetired = true
+    this.#closeIfUnused(row)
+  }
+
+  #closeIfUnused(row: Mounted): void {
+    if (!row.isRetired || row.users > 0) return
+    const closing = row.pack
+      .close()
+      .catch((error: unknown) => this.#runtime.log.warn({ error }, 'pack not closed cleanly'))
+      .finally(() => {
+        this.#closing.delete(closing)
+      })
+    this.#closing.add(closing)
+  }
+}

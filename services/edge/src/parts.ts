@@ -1,0 +1,166 @@
+/** What the routes and tasks of the service share, and how it is opened. */
+import type { IndexClient, StorageClient } from '@cairn/clients'
+import { Bus, CairnError, type Runtime } from '@cairn/kernel'
+import {
+  GuardedTransport,
+  type Inflate,
+  type ServiceHost,
+  type Transport,
+  threadInflate,
+  UrlPolicy,
+} from '@cairn/platform'
+import { EntryAnswers } from './answers/entry-answer.ts'
+import { Cas } from './cas/cas.ts'
+import type { EdgeConfig } from './config.ts'
+import type { EdgeEvents } from './events.ts'
+import { Fills } from './fill/fills.ts'
+import { UpstreamAnswers } from './fill/upstream-answers.ts'
+import { type UpstreamRoutes, upstreamRoutes } from './fill/upstream-route.ts'
+import { ObjectAnswers } from './objects/object-answers.ts'
+import { ProviderFills, ProviderReach } from './objects/provider-fills.ts'
+import { AddedPacks } from './packs/added-packs.ts'
+import { packOpener } from './packs/open-pack.ts'
+import { PackAnswers } from './packs/pack-answers.ts'
+import type { OpenPack } from './packs/pack-source.ts'
+import { PackTable } from './packs/pack-table.ts'
+import { siteHosts } from './sites/hosts.ts'
+import { Names } from './sites/names.ts'
+import { SiteAnswers } from './sites/site-answers.ts'
+import { EDGE_TOPOLOGY } from './topology.ts'
+
+/** What a node gives beside what every service needs; the last two are for the simulator. */
+export interface EdgeSurroundings {
+  readonly storage?: StorageClient | undefined
+  readonly index?: IndexClient | undefined
+  /** Reads packs in place of `@cairn/packs`; for tests. */
+  readonly openPack?: OpenPack | undefined
+  /** Set without a disk: how much memory its files may take. */
+  readonly amnesiaBytes?: number | undefined
+  readonly transport?: Transport | undefined
+  readonly inflate?: Inflate | undefined
+}
+
+export interface EdgeParts {
+  readonly runtime: Runtime
+  /** The configuration in force; read once for each request. */
+  readonly config: () => EdgeConfig
+  readonly cas: Cas
+  readonly fills: Fills
+  readonly objects: ObjectAnswers
+  readonly sites: SiteAnswers
+  readonly siteNames: () => ReadonlyMap<string, string>
+  readonly upstream: UpstreamAnswers
+  readonly upstreamRoutes: () => UpstreamRoutes
+  readonly packs: PackAnswers
+  readonly packTable: PackTable
+  readonly addedPacks: AddedPacks
+  readonly providers: ProviderFills | undefined
+  readonly events: Bus<EdgeEvents>
+  /** Runs after every task has ended. */
+  readonly close: () => Promise<void>
+}
+
+export type PartsHost = Pick<ServiceHost<EdgeConfig>, 'platform' | 'directory' | 'config'> & EdgeSurroundings
+
+const DRIVE_TIMEOUT_MS = 5_000
+/** The files of the cache need room beside what it holds. */
+const AMNESIA_PART = 0.5
+
+/** Opens the cache under the service's directory and everything around it; no task runs yet. */
+export async function openParts(host: PartsHost): Promise<EdgeParts> {
+  const { platform, directory, amnesiaBytes } = host
+  const config = (): EdgeConfig => host.config.current
+  checkConfig(config())
+  const { cas_max_bytes: casMaxBytes, cas_cache_bytes: cacheBytes } = config()
+  const bytesMax = Math.min(casMaxBytes, Math.floor((amnesiaBytes ?? Infinity) * AMNESIA_PART))
+  const addedPacks = await AddedPacks.open(platform.disk, directory)
+  const cas = await Cas.open(platform, {
+    path: `${directory}/cas`,
+    bytesMax,
+    cacheBytes,
+    ioTimeoutMs: DRIVE_TIMEOUT_MS,
+  })
+  return joinParts(host, config, cas, addedPacks)
+}
+
+function joinParts(host: PartsHost, config: () => EdgeConfig, cas: Cas, addedPacks: AddedPacks): EdgeParts {
+  const { platform, index, storage, inflate = threadInflate } = host
+  const openPack = host.openPack ?? packOpener(platform, inflate)
+  const isAmnesiac = host.amnesiaBytes !== undefined
+  const events = new Bus<EdgeEvents>(platform, EDGE_TOPOLOGY)
+  const fills = new Fills(platform, config)
+  const transport = host.transport ?? guardedTransport(host, config)
+  const reach = new ProviderReach(platform, platform.lookup, config().dev_allow_loopback_http)
+  const reachProvider = host.transport === undefined ? reach.reach : (): Transport => transport
+  const providers =
+    index === undefined
+      ? undefined
+      : new ProviderFills({ runtime: platform, config, index, cas, events, isAmnesiac, reach: reachProvider })
+  const objects = new ObjectAnswers({ runtime: platform, config, storage, cas, fills, providers })
+  const packTable = new PackTable(platform, events, openPack)
+  return {
+    runtime: platform,
+    config,
+    cas,
+    fills,
+    objects,
+    sites: new SiteAnswers(platform, new Names(platform, index), objects),
+    siteNames: derived(config, siteHosts),
+    upstream: new UpstreamAnswers({
+      runtime: platform,
+      config,
+      asking: () => ({ runtime: platform, transport, config: config() }),
+      cas,
+      fills,
+      events,
+      isAmnesiac,
+      entries: new EntryAnswers(cas),
+      inflate,
+    }),
+    upstreamRoutes: derived(config, upstreamRoutes),
+    packs: new PackAnswers(platform, config, packTable, inflate),
+    packTable,
+    addedPacks,
+    providers,
+    events,
+    close: async () => {
+      // A queue that was never opened to requests is closed here; closing twice is closing once.
+      fills.queue.abort()
+      events.close()
+      providers?.close()
+      await packTable.close()
+      await reach.close()
+      if (host.transport === undefined) await transport.close()
+      await cas.close()
+    },
+  }
+}
+
+function guardedTransport({ platform }: PartsHost, config: () => EdgeConfig): Transport {
+  const policy = derived(
+    config,
+    ({ allow, dev_allow_loopback_http: devAllowLoopbackHttp }) => new UrlPolicy({ allow, devAllowLoopbackHttp }),
+  )
+  return new GuardedTransport(platform, { lookup: platform.lookup, policy })
+}
+
+/** Worked out of the configuration once for each that comes into force. */
+function derived<T>(config: () => EdgeConfig, make: (config: EdgeConfig) => T): () => T {
+  let seen = config()
+  let made = make(seen)
+  return () => {
+    const current = config()
+    if (current !== seen) {
+      made = make(current)
+      seen = current
+    }
+    return made
+  }
+}
+
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/
+
+function checkConfig({ bind_addr: address, dev_allow_loopback_http: isLoose }: EdgeConfig): void {
+  if (!isLoose || LOOPBACK.test(address)) return
+  throw new CairnError('RejectPolicy', `edge.dev_allow_loopback_http is for tests; it is refused at ${address}.`)
+}

@@ -1,0 +1,23 @@
+/** Every route of the edge; those of sites are served on their own hosts, and nowhere else. */
+import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
+import type { EdgeParts } from './parts.ts'
+import { adminRoutes } from './routes/admin.ts'
+import { nameRoutes, siteRoutes } from './routes/names.ts'
+import { objectRoutes } from './routes/objects.ts'
+import { packRoutes } from './routes/packs.ts'
+import { upstreamRouteTable } from './routes/upstream.ts'
+
+export function edgeRoutes(parts: EdgeParts): RouteTable {
+  return defineRoutes([
+    ...objectRoutes(parts),
+    ...nameRoutes(parts),
+    ...packRoutes(parts),
+    ...upstreamRouteTable(parts),
+    ...adminRoutes(parts),
+    eventsRoute(parts.runtime.clock, parts.events),
+  ])
+}
+
+export function siteRouteTable(parts: EdgeParts): RouteTable {
+  return defineRoutes(siteRoutes(parts))
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Cancel, type TaskBody, type TaskContext } from '@cairn/kernel'
+import type { Upstream } from './fake-upstream.ts'
+import { type Answer, isProblem, LIVE, TestEdge } from './harness.ts'
+
+const FRESH = { 'cache-control': 'max-age=60' }
+const PATH = '/edge/assets/u/up'
+const slow: Upstream = () => ({ headers: FRESH, body: ['x'], afterMs: 4000 })
+const CROWD = { ...LIVE, workers: 8, ingress: { max_rps: 0, max_inflight: 2000, max_streams: 2000 } }
+
+function crowd(edge: TestEdge, count: number, from = 0): Promise<Answer>[] {
+  return Array.from({ length: count }, async (_, at) => await edge.send('GET', `${PATH}/${from + at}`))
+}
+
+test('a full line is 429 with a time computed from it, and /readyz says so until it is over', async () => {
+  const edge = await TestEdge.start({ config: CROWD, upstream: slow })
+  const waiting = crowd(edge, 8 + 512)
+  await edge.sleep(10)
+  assert.equal((await edge.get('/readyz')).status, 200)
+  const refused = await edge.get(`${PATH}/more`)
+  isProblem(refused, 429, 'rate_limit')
+  assert.ok(Number(refused.headers['retry-after']) >= 1)
+  assert.equal(edge.metric('edge_rejects_total', { reason: 'rate_limit' }), 1)
+  assert.equal(edge.metric('busy_rejections_total', { endpoint: '/edge/assets/u/:route/*' }), 1)
+  await edge.sleep(10)
+  const ready = await edge.get('/readyz')
+  assert.deepEqual([ready.status, ready.json()['degraded'], ready.json()['missing']], [503, true, ['shedder_stable']])
+  assert.equal((await edge.get(`${PATH}/0?hit`)).status, 429)
+  await edge.world.run(Promise.all(waiting))
+  await edge.sleep(1000)
+  assert.equal((await edge.get('/readyz')).status, 200)
+  await edge.stop()
+})
+
+/** Workers that end with an error when told to, and what they had in hand with them. */
+function mortal(kill: AbortController, isMortal: (name: string) => boolean): (body: TaskBody) => TaskBody {
+  return (body) => async (context: TaskContext) => {
+    if (!isMortal(context.name) || kill.signal.aborted) return await body(context)
+    using both = new Cancel({ signals: [context.aborting, kill.signal] })
+    try {
+      await body({ ...context, aborting: both.signal })
+    } catch (cause) {
+      throw context.aborting.aborted ? cause : new TypeError('The worker crashed.', { cause })
+    }
+  }
+}
+
+test('half of the workers crash under load: degraded while shedding, ready within a second of their return', async () => {
+  const kill = new AbortController()
+  const isMortal = (name: string): boolean => Number(name.split('-').at(-1)) % 2 === 0
+  const upstream: Upstream = () => ({ headers: FRESH, body: ['x'], afterMs: 20 })
+  const edge = await TestEdge.start({ config: CROWD, upstream, worker: mortal(kill, isMortal) })
+  const answers: Answer[] = []
+  const state = { isOver: false, next: 0 }
+  const client = async (): Promise<void> => {
+    while (!state.isOver) {
+      state.next += 1
+      answers.push(await edge.send('GET', `${PATH}/${state.next}`))
+      await edge.world.sleep(1)
+    }
+  }
+  const clients = Array.from({ length: 540 }, client)
+  await edge.sleep(200)
+  kill.abort()
+  await edge.sleep(20)
+  const degraded = await edge.get('/readyz')
+  assert.deepEqual([degraded.status, degraded.json()['missing']], [503, ['shedder_stable']])
+  state.isOver = true
+  await edge.world.run(Promise.all(clients))
+  // They are started again after a pause of 50 to 100 ms, which has passed.
+  const relaunchedAt = edge.platform.clock.now()
+  while ((await edge.get('/readyz')).status !== 200) await edge.sleep(20)
+  assert.ok(edge.platform.clock.now() - relaunchedAt <= 1000)
+  assert.equal(edge.metric('service_restarts_total', { kind: 'fill-worker' }), 4)
+  assert.equal(edge.metric('tasks_panicked_total', { kind: 'fill-worker' }), 4)
+  for (const { status } of answers) assert.ok([200, 429, 503].includes(status), String(status))
+  assert.equal(edge.parts.fills.flying, 0)
+  await edge.stop()
+})
+
+test('a deadline of the client is a 504, and the fill ends with its last client', async () => {
+  const edge = await TestEdge.start({ upstream: slow })
+  const begun = edge.platform.clock.now()
+  isProblem(await edge.get(`${PATH}/a`, { 'request-timeout': '500ms' }), 504, 'timeout')
+  assert.equal(Math.round(edge.platform.clock.now() - begun), 500)
+  await edge.sleep(10)
+  assert.equal(edge.parts.fills.flying, 0)
+  await edge.stop()
+})
+
+test('drain: what is under way ends well, what comes is 503 draining, and nothing is left', async () => {
+  const upstream: Upstream = () => ({ headers: FRESH, body: ['first', 1000, 'last'], afterMs: 500 })
+  const edge = await TestEdge.start({ upstream })
+  const waiting = crowd(edge, 5)
+  await edge.sleep(100)
+  const stopping = edge.stop()
+  await edge.world.clock.settle()
+  isProblem(await edge.send('GET', `${PATH}/late`), 503, 'draining')
+  assert.equal((await edge.send('GET', '/readyz')).status, 503)
+  assert.equal((await edge.send('GET', '/healthz')).status, 200)
+  for (const answer of await Promise.all(waiting)) assert.equal(answer.body.toString(), 'firstlast')
+  await stopping
+})
+
+test('drain: past its deadline stragglers are broken off, counted, and nothing of them is kept', async () => {
+  const upstream: Upstream = () => ({ headers: FRESH, body: ['first', 4500, 'last'] })
+  const edge = await TestEdge.start({ upstream })
+  const waiting = crowd(edge, 2)
+  await edge.sleep(100)
+  const report = await edge.world.run(edge.running.stop())
+  assert.ok(report.aborted.some((name) => name.startsWith('fill-worker')))
+  assert.ok(edge.metric('tasks_aborted_total', { kind: 'fill-worker' }) >= 2)
+  for (const { broken } of await edge.world.run(Promise.all(waiting))) assert.notEqual(broken, undefined)
+  await edge.world.run(edge.platform.workers.close())
+})

@@ -1,0 +1,134 @@
+/**
+ * Clients that ask for things which change, through an upstream that fails in every way it can, while the machine
+ * loses power again and again.
+ *
+ *     life 1: load ── crash at a random call ──▶ life 2: what is stored is whole; load ── crash ──▶ …
+ *
+ * Every body says which key and version it is: no answer mixes two, none is of another key, and its tag is its own.
+ */
+import assert from 'node:assert/strict'
+import { type Random, SeededRandom } from '@cairn/kernel'
+import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
+import type { VirtualWorld } from '../../../verify/virtual/world.ts'
+import type { Piece, Upstream } from './fake-upstream.ts'
+import { type Answer, LIVE, noise, TestEdge } from './harness.ts'
+
+const CLIENTS = 4
+const KEYS = 3
+
+export interface SimulationOptions {
+  readonly operations: number
+  /** How often an upstream fails, 0 to 1. */
+  readonly failureRate: number
+  readonly lives: number
+}
+
+function bodyOf(key: number, version: number): Buffer {
+  return noise([900, 70_000, 150_000][key % 3]!, key * 1000 + version)
+}
+
+/** What is at the upstream, and how it behaves today. */
+function upstreamOf(versions: number[], random: Random, failureRate: number): Upstream {
+  return ({ url, headers, method }) => {
+    const key = Number(url.pathname.split('/').at(-1))
+    if (method === 'PUT') {
+      versions[key] = (versions[key] ?? 0) + 1
+      return { status: 204 }
+    }
+    const version = versions[key] ?? 0
+    const etag = `"${key}-${version}"`
+    const afterMs = 1 + random.next() * 30
+    const dice = random.next() / Math.max(failureRate, 1e-9)
+    if (dice < 0.2) return { fails: 'reset' }
+    if (dice < 0.3) return { fails: 'unreachable' }
+    if (dice < 0.4) return { status: 503, afterMs }
+    const caching = { 'cache-control': `max-age=${Math.floor(random.next() * 3)}, stale-while-revalidate=1`, etag }
+    if (headers['if-none-match'] === etag) return { status: 304, headers: caching, afterMs }
+    const body = bodyOf(key, version)
+    const cut = Math.floor(random.next() * body.length)
+    const pieces: Piece[] = [body.subarray(0, cut), random.next() * 20, body.subarray(cut)]
+    if (dice < 0.6) pieces.splice(1, 2, 'reset')
+    if (dice >= 0.6 && dice < 0.7) return { headers: { ...caching, etag: 'broken' }, body: pieces, afterMs }
+    if (dice >= 0.7 && dice < 0.8) return { headers: { etag, 'cache-control': 'no-store' }, body: pieces, afterMs }
+    return { headers: { ...caching, 'content-length': String(body.length) }, body: pieces, afterMs }
+  }
+}
+
+export async function simulateEdge(seed: number, options: SimulationOptions): Promise<SimulationReport> {
+  return await simulate(seed, async (world) => {
+    const machine = world.machine('node')
+    const random = new SeededRandom(world.nextSeed())
+    const versions = Array.from({ length: KEYS }, () => 0)
+    const config = {
+      ...LIVE,
+      cas_max_bytes: '1MiB',
+      routes: { up: { upstream: 'https://up.example/', pass_methods: ['PUT' as const] } },
+    }
+    for (let life = 1; life <= options.lives; life += 1) {
+      const upstream = upstreamOf(versions, new SeededRandom(world.nextSeed()), options.failureRate)
+      const edge = await TestEdge.open({ config, upstream }, world, machine)
+      const isLast = life === options.lives
+      if (!isLast) machine.crashAfter(30 + Math.floor(random.next() * 400))
+      await load(world, edge, random, options.operations)
+      if (!isLast) {
+        machine.crash()
+        continue
+      }
+      await world.sleep(3000)
+      assert.equal(edge.parts.fills.flying, 0)
+      await edge.shutDown()
+    }
+  })
+}
+
+/** Lets every client work until it is done or the power is gone; what was under way then never settles. */
+async function load(world: VirtualWorld, edge: TestEdge, random: Random, operations: number): Promise<void> {
+  const state = { active: CLIENTS }
+  const failures: unknown[] = []
+  for (let client = 0; client < CLIENTS; client += 1) {
+    work(edge, new SeededRandom(Math.floor(random.next() * 2 ** 32)), operations).then(
+      () => {
+        state.active -= 1
+      },
+      (error: unknown) => {
+        failures.push(error)
+        state.active -= 1
+      },
+    )
+  }
+  while (state.active > 0 && edge.machine.isUp) await world.sleep(5)
+  if (failures.length > 0) throw failures[0]
+}
+
+async function work(edge: TestEdge, random: Random, count: number): Promise<void> {
+  for (let at = 0; at < count; at += 1) {
+    const key = Math.floor(random.next() * KEYS)
+    const target = `/edge/assets/u/up/${key}`
+    const dice = random.next()
+    if (dice < 0.1) await edge.send('PUT', target)
+    else if (dice < 0.3) judge(key, await edge.send('GET', target, { headers: { range: 'bytes=100-499' } }))
+    else if (dice < 0.4) await leave(edge, target, random)
+    else judge(key, await edge.send('GET', target))
+    await edge.world.sleep(random.next() * 300)
+  }
+}
+
+async function leave(edge: TestEdge, target: string, random: Random): Promise<void> {
+  const leaving = new AbortController()
+  const asked = edge.send('GET', target, { signal: leaving.signal })
+  await edge.world.sleep(random.next() * 40)
+  leaving.abort()
+  await asked
+}
+
+const REFUSED = [429, 499, 502, 503, 504]
+
+function judge(key: number, { status, headers, body, broken }: Answer): void {
+  if (broken !== undefined || REFUSED.includes(status)) return
+  assert.ok(status === 200 || status === 206, `${status}`)
+  const tag = /^"(\d+)-(\d+)"$/.exec(headers['etag'] ?? '')
+  assert.ok(tag, `the tag is ${headers['etag']}`)
+  assert.equal(Number(tag[1]), key, 'the answer is of another key')
+  const whole = bodyOf(key, Number(tag[2]))
+  assert.ok(body.equals(status === 206 ? whole.subarray(100, 500) : whole), `the bytes are not those of ${tag[0]}`)
+}

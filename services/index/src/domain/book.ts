@@ -1,0 +1,117 @@
+/**
+ * What an operator said and must not be forgotten: pins, and local names.
+ *
+ *     book.json   {"v":1,"pins":["b3:…"],"names":{"site@1.0":"b3:…"}}      replaced whole, durable before it counts
+ *
+ * There are few of them and they change seldom, so one small file is enough. Changes take their turn; readers see the
+ * last one that is durable.
+ */
+import { CairnError, Owned, Semaphore } from '@cairn/kernel'
+import { parseName } from '@cairn/names'
+import { type Disk, makeDirectories, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { type Address, parseAddress } from '@cairn/wire'
+import { z } from 'zod'
+import { tooMany } from '../errors.ts'
+
+interface Pages {
+  readonly pins: ReadonlySet<Address>
+  readonly names: ReadonlyMap<string, Address>
+}
+
+/** Together less than the largest small file. */
+const PINS_MAX = 8192
+const NAMES_MAX = 1024
+
+const file = z.strictObject({
+  v: z.literal(1),
+  pins: z.array(z.string().transform(parseAddress)),
+  names: z.record(z.string().transform(parseName), z.string().transform(parseAddress)),
+})
+
+export class Book {
+  readonly #disk: Disk
+  readonly #path: string
+  readonly #pages: Owned<Pages>
+  readonly #turn = new Semaphore(1)
+
+  private constructor(disk: Disk, path: string, pages: Pages) {
+    this.#disk = disk
+    this.#path = path
+    this.#pages = new Owned(pages)
+  }
+
+  /** Reads the book in this directory; an empty one if there is none. A damaged one is an error: pins do not vanish silently. */
+  static async open(disk: Disk, directory: string): Promise<Book> {
+    const path = `${directory}/book.json`
+    await makeDirectories(disk, directory)
+    const bytes = await readSmallFile(disk, path)
+    return new Book(disk, path, bytes === undefined ? { pins: new Set(), names: new Map() } : pagesOf(bytes, path))
+  }
+
+  get pins(): ReadonlySet<Address> {
+    return this.#pages.read().value.pins
+  }
+
+  readonly isPinned = (key: string): boolean => this.pins.has(key as Address)
+
+  name(name: string): Address | undefined {
+    return this.#pages.read().value.names.get(name)
+  }
+
+  get names(): ReadonlyMap<string, Address> {
+    return this.#pages.read().value.names
+  }
+
+  /** True if it was not pinned before; durable once resolved. */
+  async pin(cid: Address): Promise<boolean> {
+    return await this.#change(({ pins, names }) => {
+      if (pins.has(cid)) return undefined
+      if (pins.size >= PINS_MAX) throw tooMany('pins', PINS_MAX)
+      return { pins: new Set([...pins, cid]), names }
+    })
+  }
+
+  async unpin(cid: Address): Promise<boolean> {
+    return await this.#change(({ pins, names }) =>
+      pins.has(cid) ? { pins: new Set([...pins].filter((pin) => pin !== cid)), names } : undefined,
+    )
+  }
+
+  async putName(name: string, address: Address): Promise<boolean> {
+    return await this.#change(({ pins, names }) => {
+      if (names.get(name) === address) return undefined
+      if (!names.has(name) && names.size >= NAMES_MAX) throw tooMany('local names', NAMES_MAX)
+      return { pins, names: new Map([...names, [name, address]]) }
+    })
+  }
+
+  async removeName(name: string): Promise<boolean> {
+    return await this.#change(({ pins, names }) =>
+      names.has(name) ? { pins, names: new Map([...names].filter(([each]) => each !== name)) } : undefined,
+    )
+  }
+
+  async #change(next: (pages: Pages) => Pages | undefined): Promise<boolean> {
+    using _turn = await this.#turn.acquire()
+    const { value, version } = this.#pages.read()
+    const changed = next(value)
+    if (changed === undefined) return false
+    await replaceSmallFile(this.#disk, this.#path, encode(changed))
+    this.#pages.commit(version, changed)
+    return true
+  }
+}
+
+function encode({ pins, names }: Pages): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify({ v: 1, pins: [...pins], names: Object.fromEntries(names) }))
+}
+
+function pagesOf(bytes: Uint8Array, path: string): Pages {
+  try {
+    const { pins, names } = file.parse(JSON.parse(new TextDecoder().decode(bytes)))
+    return { pins: new Set(pins), names: new Map(Object.entries(names)) }
+  } catch (cause) {
+    const detail = `${path} is damaged; restore it from a backup, or remove it to begin without pins and local names.`
+    throw new CairnError('Integrity', detail, { cause })
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * The way of a question to its answer, once it has a worker.
+ *
+ *     name ─▶ registry view, if there is a registry ─┬─▶ found, with its proof
+ *         └─▶ local names, if there is none          └─▶ nothing
+ *
+ *     address ─▶ own storage, announced records ─┬─▶ found here
+ *                                                └─▶ hedged lookup ─▶ found | nothing | timeout | unready
+ *
+ * What was found, and that there is nothing, is handed to the cache; a timeout or a failure never is.
+ */
+import { type Breakers, type Deadline, type Runtime, timedOut } from '@cairn/kernel'
+import { type Leg, type LocalRecords, type ProviderRouting, providerOf } from '@cairn/routing'
+import type { Address } from '@cairn/wire'
+import type { IndexConfig } from '../config.ts'
+import { upstreamUnready } from '../errors.ts'
+import type { Book } from './book.ts'
+import type { Cache } from './cache.ts'
+import { type Cached, type Finding, NOTHING, type Question, questionKey } from './finding.ts'
+import { hedgedLookup, type LookupPolicy, legsWanted } from './hedged-lookup.ts'
+import type { NameSource } from './name-source.ts'
+import { digestOfProviders, mergeProviders, type ProviderSet } from './provider-set.ts'
+
+export interface ResolverParts {
+  readonly config: () => IndexConfig
+  readonly names: NameSource | undefined
+  readonly book: Book
+  /** What this node can say by itself. */
+  readonly local: LocalRecords
+  /** Preferred first. */
+  readonly routings: readonly ProviderRouting[]
+  readonly breakers: Breakers
+  readonly cache: Cache<Cached>
+}
+
+export class Resolver {
+  readonly #runtime: Runtime
+  readonly #parts: ResolverParts
+
+  constructor(runtime: Runtime, parts: ResolverParts) {
+    this.#runtime = runtime
+    this.#parts = parts
+  }
+
+  /** What is kept and still holds. */
+  cached(question: Question): { readonly finding: Finding; readonly ageMs: number } | undefined {
+    const entry = this.#parts.cache.read(questionKey(question))
+    if (entry === undefined) return undefined
+    const { finding, names } = entry.value
+    if (question.tag === 'name' && names !== this.#namesVersion()) return undefined
+    return { finding, ageMs: this.#runtime.clock.now() - entry.storedAt }
+  }
+
+  /** Looks the question up and has the answer kept. */
+  async find(question: Question, deadline: Deadline, signal: AbortSignal): Promise<Finding> {
+    // Read before the lookup: a change during it makes what is kept stale, not wrong.
+    const names = this.#namesVersion()
+    const finding =
+      question.tag === 'name'
+        ? await this.#findName(question, deadline, signal)
+        : await this.#findProviders(question.cid, deadline, signal)
+    if (question.tag !== 'name' || question.from === undefined) this.#keep(question, { finding, names })
+    return finding
+  }
+
+  #namesVersion(): number {
+    return this.#parts.names?.changes.value ?? 0
+  }
+
+  #keep(question: Question, cached: Cached): void {
+    const { ttl, neg_ttl: negativeTtl } = this.#parts.config().cache
+    const key = questionKey(question)
+    const before = this.#parts.cache.read(key)?.value.finding
+    if (before?.tag === 'providers' && cached.finding.tag === 'providers' && before.digest !== cached.finding.digest)
+      this.#runtime.metrics.count('index_provider_set_changes_total')
+    this.#parts.cache.keep(key, cached, cached.finding.tag === 'nothing' ? negativeTtl : ttl)
+  }
+
+  async #findName({ name, from }: NameQuestion, deadline: Deadline, signal: AbortSignal): Promise<Finding> {
+    const { names, book } = this.#parts
+    if (names === undefined) {
+      const address = book.name(name)
+      if (address === undefined) return NOTHING
+      return { tag: 'name', address, source: 'db', version: undefined, proof: undefined, freshnessMs: 0 }
+    }
+    const answer = await names.resolve(name, deadline, signal, from)
+    switch (answer.tag) {
+      case 'absent':
+        return NOTHING
+      case 'unready':
+        throw upstreamUnready(answer.detail)
+      case 'found': {
+        const { address, version, proof, freshnessMs } = answer
+        return { tag: 'name', address, source: 'registry', version, proof: TEXT.decode(proof), freshnessMs }
+      }
+    }
+  }
+
+  async #findProviders(cid: Address, deadline: Deadline, signal: AbortSignal): Promise<Finding> {
+    const { dht } = this.#parts.config()
+    const here = await this.#known(cid, signal)
+    if (here.length >= dht.quorum) return found(here, 'db', undefined)
+    const policy: LookupPolicy = {
+      alpha: dht.alpha,
+      beta: dht.beta,
+      hedgeMs: dht.hedge,
+      gatherMs: dht.gather,
+      quorum: dht.quorum,
+      acceptUnsigned: dht.accept_unsigned,
+    }
+    const legs = this.#legs(cid, legsWanted(policy))
+    const options = { policy, deadline, signal }
+    const { end, providers, hedge } = await hedgedLookup(this.#runtime, this.#parts.breakers, cid, legs, options)
+    const all = mergeProviders(here, providers)
+    if (all.length > 0) return found(all, providers.length > 0 ? 'dht' : 'db', hedge)
+    if (end === 'timeout') throw timedOut('the lookup')
+    if (end === 'failed')
+      throw upstreamUnready('Too few of those who could know who holds this answered; try again soon.')
+    this.#runtime.metrics.count('dht_errors_total', { kind: 'not_found' })
+    return NOTHING
+  }
+
+  async #known(cid: Address, signal: AbortSignal): Promise<ProviderSet> {
+    const wallMs = this.#runtime.clock.wall()
+    const records = await this.#parts.local.about(cid, signal)
+    return mergeProviders(
+      [],
+      records.map((record) => providerOf(record, wallMs)),
+    )
+  }
+
+  /** From every routing in turn: the first wave asks different kinds of ways where there are several. */
+  #legs(cid: Address, count: number): readonly Leg[] {
+    const lines = this.#parts.routings.map((routing) => routing.legs(cid, count))
+    const legs: Leg[] = []
+    for (let at = 0; legs.length < count && lines.some((line) => at < line.length); at += 1)
+      for (const line of lines) {
+        const leg = line[at]
+        if (leg !== undefined && legs.length < count) legs.push(leg)
+      }
+    return legs
+  }
+}
+
+type NameQuestion = Extract<Question, { tag: 'name' }>
+
+const TEXT = new TextDecoder()
+
+function found(
+  providers: ProviderSet,
+  source: 'db' | 'dht',
+  hedge: Extract<Finding, { tag: 'providers' }>['hedge'],
+): Finding {
+  return { tag: 'providers', providers, digest: digestOfProviders(providers), source, hedge }
+}

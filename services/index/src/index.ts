@@ -1,0 +1,7 @@
+export { type IndexConfig, indexSection } from './config.ts'
+export { INDEX_CODES } from './errors.ts'
+export { INDEX, type IndexHost, startIndex } from './main.ts'
+export { INDEX_METRICS } from './metrics.ts'
+export { type IndexParts, type IndexSurroundings, openParts } from './parts.ts'
+export { indexRoutes } from './routes.ts'
+export { INDEX_TOPOLOGY } from './topology.ts'

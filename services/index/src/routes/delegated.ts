@@ -1,0 +1,60 @@
+/** IPFS Delegated Routing v1: who holds an address, as every client of that protocol asks for it. */
+import { type IngressResponse, type RouteTable, route } from '@cairn/platform'
+import { delegatedJson, delegatedLine, NDJSON, wantsNdjson } from '@cairn/routing'
+import { type Address, addressFromCid } from '@cairn/wire'
+import { z } from 'zod'
+import { digestOfProviders } from '../domain/provider-set.ts'
+import { noProviders } from '../errors.ts'
+import type { Answered } from '../intake.ts'
+import type { IndexParts } from '../parts.ts'
+import { type AnyContext, lookupErrors, shown } from './params.ts'
+import { rankedFor } from './providers.ts'
+
+/** What the protocol's clients expect an index to give at most. */
+const PROVIDERS_MAX = 64
+
+export function delegatedRoute(parts: IndexParts): RouteTable[number] {
+  const { admission, intake } = parts
+  return route({
+    method: 'GET',
+    path: '/routing/v1/providers/:cid',
+    lane: 'inline',
+    summary: 'Who holds the object of a CID (raw, blake3), as JSON or, where asked for, as NDJSON.',
+    params: z.strictObject({ cid: z.string().transform((text) => addressFromCid(text)) }),
+    responses: {
+      200: { description: 'Peers.', schema: z.looseObject({ Providers: z.array(z.looseObject({ ID: z.string() })) }) },
+      304: { description: 'The client has it.' },
+    },
+    errors: lookupErrors,
+    handler: (context) => {
+      const { cid } = context.params
+      admission.take('routing')
+      const kept = intake.cached({ tag: 'providers', cid })
+      return kept === undefined ? lookUp(parts, context, cid) : show(parts, context, cid, kept)
+    },
+  })
+}
+
+async function lookUp(parts: IndexParts, context: AnyContext, cid: Address): Promise<IngressResponse> {
+  using _place = parts.admission.enter('routing')
+  const { deadline, signal } = context
+  return show(parts, context, cid, await parts.intake.lookUp({ tag: 'providers', cid }, { deadline, signal }))
+}
+
+function show(parts: IndexParts, context: AnyContext, cid: Address, { finding }: Answered): IngressResponse {
+  const providers = rankedFor(parts, cid, finding)
+    .slice(0, PROVIDERS_MAX)
+    .map(({ provider }) => provider)
+  if (providers.length === 0) throw noProviders(cid)
+  const isLines = wantsNdjson(context.headers.get('accept'))
+  const body = (): string =>
+    isLines ? providers.map(delegatedLine).join('') : JSON.stringify(delegatedJson(providers))
+  const type = isLines ? NDJSON : 'application/json'
+  const response = shown(context, parts.runtime.clock.wall(), {
+    tag: digestOfProviders(providers),
+    isFresh: false,
+    type,
+    body,
+  })
+  return { ...response, headers: [...response.headers, 'Vary', 'Accept'] }
+}

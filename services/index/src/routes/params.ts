@@ -1,0 +1,46 @@
+/** What several routes take and answer, in one place. */
+import type { IngressResponse, RequestContext } from '@cairn/platform'
+import { type Address, entityTagOf, evaluatePreconditions, parseAddress } from '@cairn/wire'
+import { z } from 'zod'
+import { parseKey } from '../domain/key.ts'
+
+export type AnyContext = RequestContext<unknown, unknown, unknown>
+
+export const address = z.string().transform((text) => parseAddress(text))
+export const keyParams = z.strictObject({ key: z.string().transform((text) => parseKey(text)) })
+export const cidParams = z.strictObject({ cid: address })
+
+export const flag = z.enum(['true', 'false', '']).transform((text) => text !== 'false')
+
+/** Clients may use an answer for as long; half of what it is kept here. */
+const CACHING = 'public, max-age=5'
+const FRESH = 'no-cache'
+
+/** Refusals that every lookup can meet. */
+export const lookupErrors = {
+  bad_request: 400,
+  not_found: 404,
+  over_capacity: 429,
+  upstream_unready: 503,
+  timeout: 504,
+} as const
+
+export interface Shown {
+  readonly tag: Address
+  readonly isFresh: boolean
+  readonly type?: string
+  /** Made only if the client does not have it. */
+  readonly body: () => string
+}
+
+/** The answer, or that the client has it already. */
+export function shown(context: AnyContext, nowMs: number, { tag, isFresh, type, body }: Shown): IngressResponse {
+  const etag = entityTagOf(tag)
+  const headers = ['ETag', etag, 'Cache-Control', isFresh ? FRESH : CACHING]
+  const ifNoneMatch = context.headers.get('if-none-match')
+  if (ifNoneMatch !== undefined) {
+    const conditional = { method: context.method, ifNoneMatch }
+    if (evaluatePreconditions(conditional, { etag }, nowMs) === 'not-modified') return { status: 304, headers }
+  }
+  return { status: 200, headers: [...headers, 'Content-Type', type ?? 'application/json'], body: body() }
+}

@@ -1,0 +1,78 @@
+/**
+ * Looks up what nobody waits for yet: the warm-up keys once, pinned addresses before they expire, and what an operator
+ * wants looked up again. One at a time, through the same queue as everybody, so that requests do not wait for it.
+ */
+import { Cancel, Deadline, type Queue, type Runtime, type TaskBody, throwIfCanceled, toCairnError } from '@cairn/kernel'
+import type { IndexConfig } from '../config.ts'
+import type { Book } from '../domain/book.ts'
+import type { Question } from '../domain/finding.ts'
+import { keyHint, parseKey } from '../domain/key.ts'
+import type { Intake } from '../intake.ts'
+
+export interface PrefetcherParts {
+  readonly config: () => IndexConfig
+  readonly book: Book
+  readonly intake: Intake
+  readonly reindex: Queue<Question>
+}
+
+/** Before an answer expires, so that a pinned one is always there. */
+const RENEWED_AT = 0.5
+
+export function prefetcher(runtime: Runtime, parts: PrefetcherParts): TaskBody {
+  return async ({ draining }) => {
+    for (const text of parts.config().cache.warmup_keys) await warm(runtime, parts, text, draining)
+    for (;;) {
+      for (const cid of parts.book.pins) await fetch(runtime, parts, { tag: 'providers', cid }, draining)
+      await workOff(runtime, parts, draining)
+    }
+  }
+}
+
+async function warm(runtime: Runtime, parts: PrefetcherParts, text: string, signal: AbortSignal): Promise<void> {
+  try {
+    await fetch(runtime, parts, questionOf(text), signal)
+  } catch (error) {
+    throwIfCanceled(signal)
+    runtime.log.warn({ error: toCairnError(error).message }, 'a warm-up key cannot be looked up')
+  }
+}
+
+export function questionOf(text: string): Question {
+  const key = parseKey(text)
+  return key.kind === 'name' ? { tag: 'name', name: key.name } : { tag: 'providers', cid: key.cid }
+}
+
+/** Reindex requests as they come, until it is time to renew the pins. */
+async function workOff(runtime: Runtime, parts: PrefetcherParts, draining: AbortSignal): Promise<void> {
+  const round = Deadline.after(runtime.clock, parts.config().cache.ttl * RENEWED_AT)
+  using cancel = new Cancel({ signals: [draining], deadline: round })
+  while (!round.expired) {
+    const next = await parts.reindex.recv({ signal: cancel.signal }).catch(() => undefined)
+    throwIfCanceled(draining)
+    if (next?.tag !== 'item') return
+    const result = await fetch(runtime, parts, next.item, draining)
+    runtime.metrics.count('index_reindex_total', { result })
+  }
+}
+
+async function fetch(
+  { clock, log }: Runtime,
+  { config, intake }: PrefetcherParts,
+  question: Question,
+  signal: AbortSignal,
+): Promise<'found' | 'absent' | 'failed'> {
+  try {
+    const deadline = Deadline.after(clock, config().dht.deadline)
+    const { finding } = await intake.lookUp(question, { deadline, signal, fresh: true })
+    return finding.tag === 'nothing' ? 'absent' : 'found'
+  } catch (error) {
+    throwIfCanceled(signal)
+    const hint =
+      question.tag === 'name'
+        ? keyHint({ kind: 'name', name: question.name })
+        : keyHint({ kind: 'cid', cid: question.cid })
+    log.debug({ key_hint: hint, error: toCairnError(error).message }, 'not looked up')
+    return 'failed'
+  }
+}

@@ -1,0 +1,132 @@
+/** Every code a client of this service may have to understand, each provoked once; one without a row fails the last test. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { CairnError } from '@cairn/kernel'
+import { addressOf } from '@cairn/wire'
+import { INDEX_CODES } from '../src/errors.ts'
+import { indexRoutes } from '../src/routes.ts'
+import { type Answer, isProblem, type ServiceOptions, TestService } from './harness.ts'
+import { TestNames } from './neighbours.ts'
+import { type Behaviour, TestNetwork } from './network.ts'
+
+const CID = addressOf(Buffer.from('an object'))
+const HANGS: Behaviour = { does: 'hang' }
+
+/** Asks a service of its own, and ends it. */
+function of(ask: (service: TestService) => Promise<Answer>, options: ServiceOptions = {}): () => Promise<Answer> {
+  return async () => {
+    const service = await TestService.start(options)
+    const answer = await ask(service)
+    await service.stop()
+    return answer
+  }
+}
+
+/** The name of a registry that fails in this way. */
+function failing(...failure: ConstructorParameters<typeof CairnError>): () => Promise<Answer> {
+  return async () => {
+    const names = new TestNames()
+    names.failure = new CairnError(...failure)
+    return await of(async (service) => await service.ask('GET', '/resolve/name:site@1.0'), { names })()
+  }
+}
+
+async function coded(service: TestService, bytes: number): Promise<Answer> {
+  const headers = { 'content-encoding': 'gzip', 'content-type': 'application/json' }
+  return await service.ask('POST', '/admin/pin', { body: gzipSync(Buffer.alloc(bytes, ' ')), headers })
+}
+
+/** The codes by which the layers below know an error, and that clients know by another name. */
+const RENAMED: Readonly<Record<keyof typeof INDEX_CODES, () => Promise<Answer>>> = {
+  malformed: of(async (service) => await service.ask('GET', '/resolve/b3:xyz')),
+  ratio_cap: of(async (service) => await coded(service, 1024 * 1024)),
+  decompress_cap: of(async (service) => await coded(service, 60_000), {
+    config: { ingress: { decompress_max_bytes: 2000 } },
+  }),
+  busy: of(
+    async (service) => {
+      await service.ask('GET', `/resolve/${CID}`)
+      return await service.ask('GET', `/resolve/${CID}`)
+    },
+    { config: { limits: { resolves_per_minute: 1 } } },
+  ),
+  too_many_connections: of(async (service) => await service.ask('GET', `/resolve/${CID}`, { crowded: true })),
+  breaker_open: failing('BreakerOpen', 'The registry has failed too often.'),
+  storage_busy: failing('StorageBusy', 'The registry asks for patience.'),
+  canceled: async () => {
+    const service = await TestService.start({
+      config: { dht: { deadline: '60s' }, ingress: { request_timeout: '60s' } },
+      network: new TestNetwork([HANGS]),
+    })
+    const asked = service.send('GET', `/resolve/${CID}`)
+    await service.world.clock.settle()
+    const stopping = service.running.stop()
+    const answer = await service.world.run(asked)
+    await service.world.run(stopping)
+    await service.world.run(service.platform.workers.close())
+    return answer
+  },
+  draining: async () => {
+    const service = await TestService.start({ network: new TestNetwork([HANGS]) })
+    const asked = service.send('GET', `/resolve/${CID}`)
+    await service.world.clock.settle()
+    const stopping = service.running.stop()
+    await service.world.clock.settle()
+    const answer = await service.send('GET', `/resolve/${CID}`)
+    await service.world.run(Promise.all([asked, stopping]))
+    await service.world.run(service.platform.workers.close())
+    return answer
+  },
+}
+
+const OWN: Readonly<Record<string, () => Promise<Answer>>> = {
+  bad_request: of(async (service) => await service.ask('GET', '/providers/not-a-cid')),
+  not_found: of(async (service) => await service.ask('GET', `/providers/${CID}`)),
+  over_capacity: RENAMED['busy'] ?? assert.fail(),
+  upstream_unready: of(async (service) => await service.ask('GET', `/providers/${CID}`), {
+    network: new TestNetwork([{ does: 'fail', afterMs: 1 }]),
+  }),
+  timeout: of(async (service) => await service.ask('GET', `/providers/${CID}`), { network: new TestNetwork([HANGS]) }),
+  registry_configured: of(
+    async (service) => await service.ask('PUT', '/admin/names/a@1', { body: { manifest_cid: CID } }),
+    { names: new TestNames() },
+  ),
+  limit_reached: async () => {
+    const pins = Array.from({ length: 8192 }, (_, at) => addressOf(Buffer.from(String(at))))
+    const files = { 'data/index/book.json': Buffer.from(JSON.stringify({ v: 1, pins, names: {} })) }
+    // Nothing is looked up: there is nobody to ask.
+    return await of(async (service) => await service.ask('POST', '/admin/pin', { body: { cid: CID } }), { files })()
+  },
+}
+
+async function declared(): Promise<Map<string, Set<number>>> {
+  const service = await TestService.start({ config: { facets: { search: true, graph: true } } })
+  const codes = new Map<string, Set<number>>()
+  for (const { errors = {} } of indexRoutes(service.parts))
+    for (const [code, status] of Object.entries(errors)) codes.set(code, (codes.get(code) ?? new Set()).add(status))
+  await service.stop()
+  return codes
+}
+
+describe('an error is answered with its code and the status its routes declare', () => {
+  for (const [code, provoke] of Object.entries(OWN)) {
+    test(code, async () => {
+      const answer = await provoke()
+      isProblem(answer, answer.status, code)
+      assert.ok((await declared()).get(code)?.has(answer.status), String(answer.status))
+    })
+  }
+})
+
+describe('what is known by another name inside is answered with the name clients know', () => {
+  for (const [code, provoke] of Object.entries(RENAMED))
+    test(code, async () => {
+      const answer = await provoke()
+      isProblem(answer, answer.status, INDEX_CODES[code] ?? assert.fail())
+    })
+})
+
+test('no route declares a code that is not provoked here', async () => {
+  assert.deepEqual([...(await declared()).keys()].sort(), Object.keys(OWN).sort())
+})

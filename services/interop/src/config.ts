@@ -1,0 +1,110 @@
+import { byteSize, duration, ingressSection, listenKeys, section, setting } from '@cairn/platform'
+import { z } from 'zod'
+import { forwardSection } from './forward/config.ts'
+import { providersSection } from './providers/config.ts'
+import { rulesSetting } from './rules/config.ts'
+
+export const INTEROP_PORT_OFFSET = 5
+
+const MEBIBYTE = 1024 * 1024
+/** Larger would let one message hold a worker's lease for longer than anybody watches. */
+const VISIBILITY_MS_MAX = 12 * 60 * 60 * 1000
+
+/** `[interop]`. Secrets are named here, never written: see `providers`. */
+export const interopSection = section({
+  ...listenKeys(7070 + INTEROP_PORT_OFFSET),
+  ingress: ingressSection({ max_rps: 500, burst: 250, request_timeout: '2s' }),
+  drain_deadline: setting(duration({ min: 1000, max: 5000 }), {
+    default: '3s',
+    reload: 'restart',
+    does: 'How long accepted work may take to finish on shutdown.',
+  }),
+  drive_timeout: setting(duration({ min: 100 }), {
+    default: '5s',
+    reload: 'restart',
+    does: 'One operation of the drive; a drive that takes longer counts as stalled.',
+  }),
+  workers: setting(z.number().int().min(1).max(256), {
+    default: 16,
+    reload: 'restart',
+    does: 'Verified webhooks and puts worked on at once.',
+  }),
+  verification: section({
+    concurrent_per_address: setting(z.number().int().min(1).max(1024), {
+      default: 16,
+      reload: 'live',
+      does: 'Webhooks of one address that are read and verified at once; more are answered 429, so that one sender cannot keep out the others.',
+    }),
+  }),
+  limits: section({
+    max_put_bytes: setting(byteSize({ min: 1024 }), {
+      default: '16GiB',
+      reload: 'live',
+      does: 'Largest object a streamed `/put` takes.',
+    }),
+  }),
+  mailbox: section({
+    visibility: setting(duration({ min: 1000, max: VISIBILITY_MS_MAX }), {
+      default: '30s',
+      reload: 'restart',
+      does: 'How long a consumer has a message before it is given to another.',
+      designName: 'mailbox.visibility_timeout',
+    }),
+    max_deliveries: setting(z.number().int().min(1).max(1000), {
+      default: 10,
+      reload: 'restart',
+      does: 'Deliveries of a message before it becomes a dead letter.',
+      designName: 'mailbox.max_retries',
+    }),
+    max_messages: setting(z.number().int().min(1), {
+      default: 100_000,
+      reload: 'restart',
+      does: 'Messages kept over all topics, dead letters included; at the bound webhooks are answered 503.',
+    }),
+  }),
+  replay: section({
+    max_keys: setting(z.number().int().min(1), {
+      default: 1_000_000,
+      reload: 'restart',
+      does: 'Deliveries remembered; at the bound webhooks are answered 503, and none is forgotten early.',
+    }),
+  }),
+  journal: section({
+    keep_bytes: setting(byteSize({ min: MEBIBYTE }), {
+      default: '256MiB',
+      reload: 'live',
+      does: 'How large the journal may be. Past it the oldest audit lines go; messages and replay keys stay.',
+    }),
+  }),
+  audit: section({
+    sink: setting(z.enum(['memory', 'file', 'stdout']), {
+      default: 'memory',
+      reload: 'restart',
+      does: 'Where audit lines go beside the journal: nowhere, `audit.log` in the data directory, or the log.',
+    }),
+    anchor_interval: setting(duration({ min: 1000 }), {
+      default: '60s',
+      reload: 'restart',
+      does: 'How often the head of the audit chain is written into the registry.',
+    }),
+  }),
+  brownout: section({
+    error_rate: setting(z.number().gt(0).max(1), {
+      default: 0.01,
+      reload: 'live',
+      does: 'The part of answers of 5 minutes that may be failures of ours.',
+      designName: 'readiness.brownout_error_rate_threshold',
+    }),
+    upstream_p95: setting(duration({ min: 100 }), {
+      default: '500ms',
+      reload: 'live',
+      does: 'How slow the slowest twentieth of the calls to other services may be.',
+      designName: 'readiness.upstream_p95_latency_threshold',
+    }),
+  }),
+  providers: providersSection,
+  rules: rulesSetting,
+  forward: forwardSection,
+})
+
+export type InteropConfig = z.output<typeof interopSection>

@@ -1,0 +1,133 @@
+/**
+ * What happens to a webhook that is genuine.
+ *
+ *     was it here before? ─▶ duplicate: noted, not applied
+ *      └─ is the same one on its way? ─▶ wait for what becomes of it, then ask again
+ *     room for key and messages? ─▶ body into storage, held ─▶ {key, messages, audit line} in one record ─▶ accepted
+ *
+ * An abort ends waits. It never comes between the body and the record: repeating the request shows what became of it.
+ */
+import type { CallContext, StorageClient } from '@cairn/clients'
+import { type Bus, throwIfCanceled } from '@cairn/kernel'
+import { abortable, type Platform } from '@cairn/platform'
+import { type Address, addressOf, createUlid } from '@cairn/wire'
+import type { Audit, InteropEvents } from '../audit.ts'
+import { full, needsStorage } from '../errors.ts'
+import type { Rule } from '../rules/rule.ts'
+import type { Ledger } from './ledger.ts'
+import { storeObject } from './object-in.ts'
+import type { Passport } from './passport.ts'
+import type { Pressure } from './pressure.ts'
+import { replayHash } from './replay-keys.ts'
+import { allowed, messagesOf, type Webhook } from './webhook.ts'
+
+export interface Received {
+  readonly address: Address
+  readonly isDuplicate: boolean
+}
+
+export interface ReceiverParts {
+  readonly ledger: Ledger
+  readonly storage: StorageClient | undefined
+  readonly passport: Passport
+  readonly pressure: Pressure
+  readonly audit: Audit
+  readonly events: Bus<InteropEvents>
+  readonly rules: () => readonly Rule[]
+}
+
+/** Who keeps the bodies of webhooks from being deleted. */
+const OWNER = 'interop'
+
+export class Receiver {
+  readonly #platform: Platform
+  readonly #parts: ReceiverParts
+  /** What becomes of those that are the first of their key. */
+  readonly #underWay = new Map<string, Promise<unknown>>()
+
+  constructor(platform: Platform, parts: ReceiverParts) {
+    this.#platform = platform
+    this.#parts = parts
+  }
+
+  async receive(webhook: Webhook, context: CallContext): Promise<Received> {
+    const { keys } = this.#parts.ledger
+    const hash = replayHash(webhook.verified.replay.key)
+    for (;;) {
+      throwIfCanceled(context.signal)
+      const standing = keys.stand(hash, webhook.receivedAt)
+      if (standing === 'known') return await this.#again(webhook)
+      if (standing === 'full') throw full('The store of replay keys is')
+      if (standing === 'first') return { address: await this.#first(webhook, hash, context), isDuplicate: false }
+      // However it ends, this one looks anew: if it failed, this one is the first.
+      const first = this.#underWay.get(hash) ?? Promise.resolve()
+      await abortable(context.signal ?? NEVER, first.then(ignore, ignore))
+    }
+  }
+
+  async #first(webhook: Webhook, hash: string, context: CallContext): Promise<Address> {
+    const outcome = this.#apply(webhook, hash, context)
+    this.#underWay.set(hash, outcome)
+    try {
+      return await outcome
+    } finally {
+      this.#underWay.delete(hash)
+      this.#parts.ledger.keys.over(hash)
+    }
+  }
+
+  /** The sender only asks whether we are there. */
+  async greet(webhook: Webhook): Promise<void> {
+    await this.#note(webhook, null, 'handshake')
+  }
+
+  async #again(webhook: Webhook): Promise<Received> {
+    const address = addressOf(webhook.body)
+    this.#platform.metrics.count('interop_dedup_rejects_total', { provider: webhook.provider })
+    await this.#note(webhook, address, 'duplicate')
+    return { address, isDuplicate: true }
+  }
+
+  async #note(webhook: Webhook, address: Address | null, reason: 'duplicate' | 'handshake'): Promise<void> {
+    const facts = allowed(webhook, address, reason)
+    await this.#parts.ledger.note([facts])
+    this.#platform.metrics.count('audit_emitted_total', { sink: 'journal' })
+    this.#parts.audit.tell(facts)
+  }
+
+  async #apply(webhook: Webhook, hash: string, context: CallContext): Promise<Address> {
+    const { ledger, rules, audit, events } = this.#parts
+    const { provider, verified, corrId } = webhook
+    const { clock, random, metrics } = this.#platform
+    const id = createUlid(webhook.receivedAt, random.bytes(10))
+    const beganAt = clock.now()
+    const address = addressOf(webhook.body)
+    metrics.observe('hash_compute_seconds', (clock.now() - beganAt) / 1000, { alg: 'blake3' })
+    const changes = messagesOf(webhook, id, address, rules())
+    using room = ledger.mailbox.reserve(changes.length)
+    if (room === undefined) throw full('The mailbox is')
+    await this.#keep(webhook, address, context)
+    const facts = allowed(webhook, address, '')
+    await ledger.accept({ replay: { key: hash, until: verified.replay.keepUntilMs }, changes, audit: facts })
+    metrics.count('webhook_accepted_total', { provider })
+    metrics.count('audit_emitted_total', { sink: 'journal' })
+    audit.tell(facts)
+    const { event, deliveryId: delivery } = verified
+    const body = { provider, event, delivery, address, message: id, corr_id: corrId }
+    events.publish({ topic: 'interop.webhook.accepted', body })
+    return address
+  }
+
+  /** Durable in storage, and held there. */
+  async #keep({ body, contentType }: Webhook, address: Address, context: CallContext): Promise<void> {
+    const { storage, passport, pressure } = this.#parts
+    if (storage === undefined) throw needsStorage()
+    const narrowed = { ...context, caveats: passport.forBody(address) }
+    await pressure.call('storage', 'put', narrowed, async (call) => await storeObject(storage, body, contentType, call))
+    await pressure.call('storage', 'hold', narrowed, async (call) => await storage.hold(OWNER, address, call))
+  }
+}
+
+const NEVER = new AbortController().signal
+
+function ignore(): void {}

@@ -1,0 +1,7 @@
+export { type InteropConfig, interopSection } from './config.ts'
+export { INTEROP_CODES } from './errors.ts'
+export { INTEROP, type InteropHost, startInterop } from './main.ts'
+export { INTEROP_METRICS } from './metrics.ts'
+export { type InteropParts, openParts } from './parts.ts'
+export { interopRoutes } from './routes.ts'
+export { INTEROP_TOPOLOGY } from './topology.ts'

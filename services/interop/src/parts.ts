@@ -1,0 +1,166 @@
+/** What the routes and tasks of the service share, and how it is opened. */
+import type { RegistryClient, StorageClient } from '@cairn/clients'
+import { Breakers, Bus, type Runtime, type TaskBody } from '@cairn/kernel'
+import type { Mailbox } from '@cairn/mailbox'
+import { GuardedTransport, makeDirectories, type Platform, type ServiceHost, type Transport } from '@cairn/platform'
+import { Audit, type InteropEvents } from './audit.ts'
+import type { InteropConfig } from './config.ts'
+import type { AuditChain } from './domain/audit-chain.ts'
+import { Ledger } from './domain/ledger.ts'
+import { eventPassport } from './domain/passport.ts'
+import { Pressure } from './domain/pressure.ts'
+import { Receiver } from './domain/receiver.ts'
+import { VerificationGate } from './domain/verification-gate.ts'
+import { Forwarder, forwardPolicy } from './forward/forwarder.ts'
+import { openProviders } from './providers/open-providers.ts'
+import type { Provider } from './providers/provider.ts'
+import { readProviderSecrets, readSecretAt } from './providers/secret.ts'
+import { openReconciler } from './reconcile/reconciler.ts'
+import { INTEROP_TOPOLOGY } from './topology.ts'
+import { Work } from './work.ts'
+
+/** What a node gives beside what every service needs; the last two are for tests alone. */
+export interface InteropSurroundings {
+  /** Where bodies and objects go. Without it nothing can be accepted. */
+  readonly storage?: StorageClient | undefined
+  /** Where proposals are opened and the audit is anchored. */
+  readonly registry?: RegistryClient | undefined
+  /** Carries forwards and questions to providers instead of a guarded transport. */
+  readonly outside?: Transport | undefined
+  readonly segmentBytes?: number | undefined
+}
+
+export interface InteropParts {
+  readonly runtime: Runtime
+  /** The configuration in force; read once for each request. */
+  readonly config: () => InteropConfig
+  readonly providers: ReadonlyMap<string, Provider>
+  readonly storage: StorageClient | undefined
+  readonly registry: RegistryClient | undefined
+  readonly ledger: Ledger
+  readonly mailbox: Mailbox
+  readonly chain: AuditChain
+  readonly receiver: Receiver
+  readonly gate: VerificationGate
+  readonly pressure: Pressure
+  readonly work: Work
+  readonly audit: Audit
+  readonly forwards: Forwarder | undefined
+  readonly reconciler: TaskBody | undefined
+  readonly events: Bus<InteropEvents>
+  /** Runs after every task has ended. */
+  readonly close: () => Promise<void>
+}
+
+export type PartsHost = Pick<ServiceHost<InteropConfig>, 'platform' | 'directory' | 'config'> & InteropSurroundings
+
+/** Reads secrets, opens the journal under the service's directory and everything around it; no task runs yet. */
+export async function openParts(host: PartsHost): Promise<InteropParts> {
+  const { platform, directory, config } = host
+  const { providers: declared, mailbox, replay, drive_timeout: ioTimeoutMs } = config.current
+  const providers = openProviders(declared, await readProviderSecrets(platform, declared), platform.crypto)
+  await makeDirectories(platform.disk, directory)
+  const ledger = await Ledger.open(platform, {
+    directory,
+    ioTimeoutMs,
+    visibilityMs: mailbox.visibility,
+    maxDeliveries: mailbox.max_deliveries,
+    maxMessages: mailbox.max_messages,
+    maxKeys: replay.max_keys,
+    segmentBytes: host.segmentBytes,
+  })
+  try {
+    return joinParts(host, ledger, providers, await openOutside(host))
+  } catch (error) {
+    await ledger.close()
+    throw error
+  }
+}
+
+interface Outside {
+  readonly forwards: Forwarder | undefined
+  readonly reconciler: TaskBody | undefined
+  readonly close: () => Promise<void>
+}
+
+async function openOutside(host: PartsHost): Promise<Outside> {
+  const { platform, config, outside: transport = platform.transport } = host
+  const reconciler = await openReconciler({ ...platform, transport }, config.current.providers.github)
+  return { ...(await openForwards(host)), reconciler }
+}
+
+/** What goes out to hosts that rules name; nothing where none does. */
+async function openForwards({ platform, config, outside }: PartsHost): Promise<Omit<Outside, 'reconciler'>> {
+  const { rules, forward } = config.current
+  if (!rules.some(({ effect }) => effect.tag === 'forward')) return { forwards: undefined, close: async () => {} }
+  const policy = forwardPolicy(rules, forward)
+  const secrets = await Promise.all(forward.secrets.map(async (each) => await readSecretAt(platform, each)))
+  const guarded = outside === undefined ? guardedTransport(platform, policy) : undefined
+  const breakers = new Breakers(platform)
+  const transport = outside ?? guarded
+  if (transport === undefined) throw new TypeError('There is no way out.')
+  const { crypto } = platform
+  const forwards = new Forwarder({
+    runtime: platform,
+    crypto,
+    transport,
+    policy,
+    breakers,
+    secrets,
+    format: forward.format,
+  })
+  return {
+    forwards,
+    close: async () => {
+      breakers.close()
+      await guarded?.close()
+    },
+  }
+}
+
+function guardedTransport(platform: Platform, policy: ReturnType<typeof forwardPolicy>): GuardedTransport {
+  return new GuardedTransport(platform, { lookup: platform.lookup, policy: () => policy })
+}
+
+function joinParts(
+  { platform, config, storage, registry }: PartsHost,
+  ledger: Ledger,
+  providers: ReadonlyMap<string, Provider>,
+  outside: Outside,
+): InteropParts {
+  const events = new Bus<InteropEvents>(platform, INTEROP_TOPOLOGY)
+  const audit = new Audit(platform, events)
+  const work = new Work(platform)
+  const pressure = new Pressure(platform, () => {
+    const { error_rate: errorRate, upstream_p95: upstreamP95Ms } = config.current.brownout
+    return { errorRate, upstreamP95Ms }
+  })
+  const rules = () => config.current.rules
+  const passport = eventPassport(platform)
+  return {
+    runtime: platform,
+    config: () => config.current,
+    providers,
+    storage,
+    registry,
+    ledger,
+    mailbox: ledger.mailbox,
+    chain: ledger.chain,
+    receiver: new Receiver(platform, { ledger, storage, passport, pressure, audit, events, rules }),
+    gate: new VerificationGate(() => config.current.verification.concurrent_per_address),
+    pressure,
+    work,
+    audit,
+    forwards: outside.forwards,
+    reconciler: outside.reconciler,
+    events,
+    close: async () => {
+      // Queues that were never opened to requests are closed here; closing twice is closing once.
+      work.abort()
+      audit.abort()
+      events.close()
+      await outside.close()
+      await ledger.close()
+    },
+  }
+}

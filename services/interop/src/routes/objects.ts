@@ -1,0 +1,83 @@
+/** `GET /o/:address`: what storage has, by storage's own rules of conditions and ranges. */
+import { CairnError } from '@cairn/kernel'
+import { type IngressResponse, type RequestContext, type RouteTable, route } from '@cairn/platform'
+import type { Address } from '@cairn/wire'
+import { needsStorage } from '../errors.ts'
+import type { InteropParts } from '../parts.ts'
+import { addressParams } from './params.ts'
+
+type Context = RequestContext<{ readonly address: Address }, unknown, unknown>
+
+/** What a client may ask of a read. */
+const ASKED = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range', 'range'] as const
+/** What the answer says about the bytes. */
+const TOLD = [
+  ['content-type', 'Content-Type'],
+  ['content-length', 'Content-Length'],
+  ['content-range', 'Content-Range'],
+  ['accept-ranges', 'Accept-Ranges'],
+  ['etag', 'ETag'],
+  ['cache-control', 'Cache-Control'],
+  ['x-content-type-options', 'X-Content-Type-Options'],
+  ['content-disposition', 'Content-Disposition'],
+] as const
+
+export function objectRoutes(parts: InteropParts): RouteTable {
+  return [
+    route({
+      method: 'GET',
+      path: '/o/:address',
+      lane: 'inline',
+      summary:
+        'The object, whole or in ranges, read through from storage, which proves every byte. A brownout leaves it alone.',
+      params: addressParams,
+      limits: { stream: true },
+      responses: {
+        200: { description: 'All of it.', mediaType: 'application/octet-stream' },
+        206: { description: 'The ranges asked for.', mediaType: 'application/octet-stream' },
+        304: { description: 'The client has it.' },
+      },
+      errors: {
+        MALFORMED: 400,
+        not_found: 404,
+        precondition_failed: 412,
+        range_not_satisfiable: 416,
+        integrity: 502,
+        DOWNSTREAM_UNAVAILABLE: 503,
+      },
+      handler: async (context) => await parts.pressure.watched(async () => await read(parts, context)),
+    }),
+  ]
+}
+
+async function read({ storage, pressure }: InteropParts, context: Context): Promise<IngressResponse> {
+  if (storage === undefined) throw needsStorage()
+  const { params, headers: fields, deadline, corrId, signal, method } = context
+  const asked = Object.fromEntries(
+    ASKED.flatMap((name) => {
+      const value = fields.slot(name)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+  const call = { deadline, corrId, signal }
+  const { status, headers, body } = await pressure.call('storage', 'get', call, async (each) => {
+    return await storage.open(params.address, asked, each)
+  })
+  const told = TOLD.flatMap(([name, shown]) => (headers[name] === undefined ? [] : [shown, headers[name]]))
+  if (status < 300 && method !== 'HEAD') return { status, headers: told, body }
+  body.cancel()
+  if (status < 400) return { status, headers: told }
+  throw refused(status, params.address)
+}
+
+function refused(status: number, address: Address): CairnError {
+  if (status === 404) return new CairnError('NotFound', `There is no object ${address} here.`)
+  if (status === 416) {
+    const detail = 'The object does not have the bytes that were asked for.'
+    return new CairnError('Malformed', detail, { code: 'range_not_satisfiable', status })
+  }
+  return new CairnError('Conflict', 'The object is not the one the condition names.', {
+    code: 'precondition_failed',
+    status,
+  })
+}

@@ -1,0 +1,161 @@
+/** `POST /webhooks/:provider`: bodies read and judged byte for byte, before anything of theirs takes a place in line. */
+import type { AuditFacts } from '@cairn/clients'
+import { CairnError, type Deadline } from '@cairn/kernel'
+import { type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
+import { z } from 'zod'
+import type { Webhook } from '../domain/webhook.ts'
+import { noSuchProvider, refusal, shed } from '../errors.ts'
+import type { InteropParts } from '../parts.ts'
+import type { Provider, Verified } from '../providers/provider.ts'
+
+const PATH = '/webhooks/:provider'
+/** The most any provider may be allowed. */
+const BODY_BYTES_MAX = 25 * 1024 * 1024
+const OCTETS = 'application/octet-stream'
+
+const params = z.strictObject({ provider: z.string() })
+type Context = RequestContext<{ readonly provider: string }, unknown, Uint8Array>
+
+const accepted = z.strictObject({
+  accepted: z.literal(true),
+  address: z.string(),
+  duplicate: z.literal(true).optional(),
+  corr_id: z.string(),
+})
+
+export function webhookRoutes(parts: InteropParts): RouteTable {
+  return [
+    route({
+      method: 'POST',
+      path: PATH,
+      lane: 'inline',
+      summary: 'A webhook. 202 means: the signature is right, and body, messages and audit line are durable.',
+      params,
+      body: 'bytes',
+      // The handler reads the body itself: how much may come is the provider's, and each address has its share.
+      limits: { stream: true, streamBytes: BODY_BYTES_MAX },
+      responses: {
+        200: { description: 'What the provider expects of a handshake.' },
+        202: { description: 'Accepted, now or before.', schema: accepted },
+      },
+      errors: {
+        UNAUTH: 401,
+        BAD_ORIGIN: 400,
+        MALFORMED: 400,
+        POLICY_BLOCKED: 403,
+        BODY_LIMIT: 413,
+        RATE_LIMIT: 429,
+        BACKPRESSURE: 503,
+        DOWNSTREAM_UNAVAILABLE: 503,
+      },
+      handler: async (context) => await parts.pressure.watched(async () => await receive(parts, context)),
+    }),
+  ]
+}
+
+async function receive(parts: InteropParts, context: Context): Promise<IngressResponse> {
+  const name = context.params.provider
+  const provider = parts.providers.get(name)
+  try {
+    if (provider === undefined) throw noSuchProvider(name)
+    // A sender that tries again by itself loses nothing; one that does not is taken as long as there is room.
+    if (parts.pressure.isBrown && provider.retries) throw shed('A webhook of this provider')
+    const { body, verified } = await readVerified(parts, provider, context)
+    return await accept(parts, provider, { body, verified }, context)
+  } catch (error) {
+    if (error instanceof CairnError) noteRefusal(parts, provider?.name ?? '', error, context)
+    throw error
+  }
+}
+
+interface Judged {
+  readonly body: Uint8Array
+  readonly verified: Verified
+}
+
+/** One seat of its address from the first byte of the body to the verdict. */
+async function readVerified(parts: InteropParts, provider: Provider, context: Context): Promise<Judged> {
+  using _seat = parts.gate.enter(context.clientAddress)
+  const body = await readWhole(context, provider.maxBodyBytes)
+  const { raw } = context.headers
+  const headers: (readonly [string, string])[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) headers.push([(raw[at] ?? '').toLowerCase(), raw[at + 1] ?? ''])
+  const nowMs = parts.runtime.clock.wall()
+  const verdict = provider.verify({ headers, body, nowMs, peer: context.clientAddress })
+  const result = verdict.tag === 'verified' ? 'ok' : 'fail'
+  parts.runtime.metrics.count('webhook_verify_total', { provider: provider.name, result })
+  if (verdict.tag === 'refused') throw refusal(verdict.reason, verdict.detail)
+  return { body, verified: verdict }
+}
+
+async function readWhole({ stream, headers }: Context, bytesMax: number): Promise<Uint8Array> {
+  if (Number(headers.get('content-length') ?? 0) > bytesMax) throw bodyLimit(bytesMax)
+  const pieces: Uint8Array[] = []
+  let length = 0
+  for await (const piece of stream ?? []) {
+    length += piece.length
+    if (length > bytesMax) throw bodyLimit(bytesMax)
+    // A piece is good until the next is asked for; a Buffer's own slice would be the same memory.
+    pieces.push((piece as Buffer).slice())
+  }
+  if (pieces.length === 1 && pieces[0] !== undefined) return pieces[0]
+  const whole = new Uint8Array(length)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}
+
+function bodyLimit(bytesMax: number): CairnError {
+  return refusal('BODY_LIMIT', `A webhook of this provider has at most ${bytesMax} bytes.`)
+}
+
+async function accept(
+  parts: InteropParts,
+  provider: Provider,
+  judged: Judged,
+  context: Context,
+): Promise<IngressResponse> {
+  const { corrId, signal } = context
+  const webhook: Webhook = {
+    provider: provider.name,
+    ...judged,
+    contentType: context.headers.get('content-type') ?? OCTETS,
+    corrId,
+    receivedAt: Math.floor(parts.runtime.clock.wall()),
+  }
+  // A stream has no budget of its own; from here on this is a request like any other.
+  const deadline: Deadline = context.deadline.child(parts.config().ingress.request_timeout)
+  const bounds = { deadline, signal }
+  const { reply } = judged.verified
+  if (reply !== undefined) {
+    await parts.work.webhook(async () => await parts.receiver.greet(webhook), bounds)
+    return { status: reply.status, headers: ['Content-Type', reply.contentType], body: reply.body }
+  }
+  const call = { deadline, corrId, signal }
+  const { address, isDuplicate } = await parts.work.webhook(
+    async () => await parts.receiver.receive(webhook, call),
+    bounds,
+  )
+  return json(202, { accepted: true, address, ...(isDuplicate ? { duplicate: true } : {}), corr_id: corrId })
+}
+
+function noteRefusal({ runtime, audit }: InteropParts, provider: string, error: CairnError, { corrId }: Context): void {
+  const { code: reason } = error
+  runtime.metrics.count('rejected_total', { reason })
+  const facts: AuditFacts = {
+    at: Math.floor(runtime.clock.wall()),
+    decision: 'deny',
+    action: 'webhook',
+    reason,
+    provider,
+    event: '',
+    delivery: '',
+    b3: null,
+    secret: '',
+    corr_id: corrId,
+  }
+  audit.deny(facts)
+}

@@ -1,0 +1,175 @@
+/** What the code says of each service: topology, metrics, routes. The routes are those it serves: opened in memory, asked for its table, and closed. */
+import * as edge from '@cairn/edge'
+import * as index from '@cairn/index'
+import * as interop from '@cairn/interop'
+import {
+  Config,
+  KERNEL_METRICS,
+  MemoryLog,
+  MemoryMetrics,
+  type MetricTable,
+  renderMetrics,
+  renderTopology,
+  systemRuntime,
+  type Topology,
+} from '@cairn/kernel'
+import {
+  createPlatform,
+  nodeLookup,
+  openApi,
+  openWorkers,
+  type Platform,
+  type RouteTable,
+  renderRoutes,
+  UndiciTransport,
+} from '@cairn/platform'
+import * as registry from '@cairn/registry'
+import * as storage from '@cairn/storage'
+import type { z } from 'zod'
+import type { GeneratedDoc } from './golden.ts'
+
+interface Closing {
+  readonly close: () => Promise<void>
+}
+
+/** A service as its documents need it. */
+interface Described {
+  readonly name: string
+  readonly title: string
+  readonly intro: string
+  readonly topology: Topology
+  readonly metrics: MetricTable
+  readonly codes: Parameters<typeof openApi>[2]
+  routes(platform: Platform): Promise<{ readonly table: RouteTable } & Closing>
+}
+
+/** The reserve of a journal alone is two segments. */
+const MEMORY_BYTES = 256 * 1024 * 1024
+
+const PROBLEMS = `Every answer that is not 2xx or 3xx is \`application/problem+json\` with one of the codes below; 429 and 503 say when to come
+back. The operator's routes \`/healthz\`, \`/readyz\`, \`/metrics\`, \`/version\` and \`/debug/topology\` are the same in every service.`
+
+const SERVICES: readonly Described[] = [
+  {
+    name: 'storage',
+    title: 'Objects by the hash of their bytes.',
+    intro: `Objects by the hash of their bytes. Reads are open unless \`storage.auth.read_requires_capability\` is set: then \`/o\`,
+\`/c\` and \`/m\` ask for \`storage:write\`, which a \`method\` caveat narrows to reading.`,
+    topology: storage.STORAGE_TOPOLOGY,
+    metrics: storage.STORAGE_METRICS,
+    codes: storage.STORAGE_CODES,
+    routes: async (platform) =>
+      described(await storage.openParts(hostOf(platform, storage.storageSection)), storage.storageRoutes),
+  },
+  {
+    name: 'registry',
+    title: 'Names with a provable history.',
+    intro: `Names and descriptors, proposed, approved by M of N signers, committed to a provable log. Reads are open; every write
+asks for a scope of its own, and an approval for a signature besides. Bodies of writes are JSON or CBOR of a said length.
+\`/readyz\` is 200 with \`write_ready: false\` while only reads are served.`,
+    topology: registry.REGISTRY_TOPOLOGY,
+    metrics: registry.REGISTRY_METRICS,
+    codes: registry.REGISTRY_CODES,
+    routes: async (platform) =>
+      described(await registry.openParts(hostOf(platform, registry.registrySection)), registry.registryRoutes),
+  },
+  {
+    name: 'index',
+    title: 'From a name or an address to who holds the bytes.',
+    intro: `What a name means, with its proof, and who holds an address, best first. A question is answered within its budget or
+refused in time. Reads are open; what changes anything asks for a scope of its own.`,
+    topology: index.INDEX_TOPOLOGY,
+    metrics: index.INDEX_METRICS,
+    codes: index.INDEX_CODES,
+    routes: async (platform) => {
+      const identitySeed = new Uint8Array(32)
+      return described(
+        await index.openParts({ ...hostOf(platform, index.indexSection), identitySeed }),
+        index.indexRoutes,
+      )
+    },
+  },
+  {
+    name: 'edge',
+    title: 'Objects, websites, map tiles and allowed upstreams over HTTP.',
+    intro: `Objects, names as websites, tile packs and allow-listed upstreams, with ranges, validators and caching. Everything is GET or
+HEAD and open, save the administration of packs.`,
+    topology: edge.EDGE_TOPOLOGY,
+    metrics: edge.EDGE_METRICS,
+    codes: edge.EDGE_CODES,
+    routes: async (platform) => described(await edge.openParts(hostOf(platform, edge.edgeSection)), edge.edgeRoutes),
+  },
+  {
+    name: 'interop',
+    title: 'Webhooks in, verified, stored, queued once, audited.',
+    intro: `Webhooks are judged on their exact bytes; 202 means durable. Mailboxes hand messages out at least once, in order for each
+key. What is put by \`/put\` is an ordinary object.`,
+    topology: interop.INTEROP_TOPOLOGY,
+    metrics: interop.INTEROP_METRICS,
+    codes: interop.INTEROP_CODES,
+    routes: async (platform) =>
+      described(await interop.openParts(hostOf(platform, interop.interopSection)), interop.interopRoutes),
+  },
+]
+
+function hostOf<C>(
+  platform: Platform,
+  section: z.ZodType<C>,
+): { readonly platform: Platform; readonly config: Config<C>; readonly directory: string } {
+  const config = new Config({ values: section.parse({}), origins: {} })
+  return { platform, config, directory: 'service' }
+}
+
+function described<Parts extends Closing>(
+  parts: Parts,
+  routes: (parts: Parts) => RouteTable,
+): { readonly table: RouteTable } & Closing {
+  return { table: routes(parts), close: parts.close }
+}
+
+async function withRoutes<T>({ metrics, routes }: Described, render: (table: RouteTable) => T): Promise<T> {
+  const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics({ ...KERNEL_METRICS, ...metrics }))
+  const workers = openWorkers(runtime)
+  const transport = new UndiciTransport(runtime)
+  const platform = createPlatform(runtime, { workers, transport, lookup: nodeLookup, memoryBytes: MEMORY_BYTES })
+  const opened = await routes(platform)
+  try {
+    return render(opened.table)
+  } finally {
+    await opened.close()
+    await workers.close()
+    await transport.close()
+  }
+}
+
+/** The part of a concurrency document that a `topology.ts` says. */
+export function topologyPage(topology: Topology): string {
+  const intro = 'Generated from the declaration in `topology.ts`; the code opens its channels from the same one.'
+  return `# Topology of ${topology.service}\n\n${intro}\n\n${renderTopology(topology)}`
+}
+
+function metricsPage({ name, metrics }: Described): string {
+  const intro = `Beside those of [the kernel](kernel-metrics.md) and of the ingress. From \`services/${name}/src/metrics.ts\`.`
+  return `# Metrics of ${name}\n\n${intro}\n\n${renderMetrics(metrics)}`
+}
+
+async function apiPage(service: Described): Promise<string> {
+  const { name, intro, codes } = service
+  return await withRoutes(
+    service,
+    (table) => `# API of ${name}\n\n${intro}\n\n${PROBLEMS}\n\n${renderRoutes(table, codes)}`,
+  )
+}
+
+async function openApiPage(service: Described): Promise<string> {
+  const { name, title: description, codes } = service
+  const info = { title: `cairn ${name}`, version: '1', description }
+  return await withRoutes(service, (table) => `${JSON.stringify(openApi(info, table, codes), undefined, 2)}\n`)
+}
+
+export const SERVICE_DOCS: readonly GeneratedDoc[] = SERVICES.flatMap((service) => [
+  { output: `docs/generated/topology-${service.name}.md`, render: () => topologyPage(service.topology) },
+  { output: `docs/generated/metrics-${service.name}.md`, render: () => metricsPage(service) },
+  { output: `docs/API/${service.name}.md`, render: async () => await apiPage(service) },
+  { output: `docs/generated/openapi-${service.name}.json`, render: async () => await openApiPage(service) },
+])

@@ -1,0 +1,121 @@
+/** A real node in a process of its own, with an edge, told what to publish by the same commands people use. */
+import assert from 'node:assert/strict'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { dirname, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { main } from '../../../cli/src/main.ts'
+import { Capture } from '../../../cli/test/capture.ts'
+import { firstLine, NODE_WAIT_MS, Workplace } from '../../../cli/test/processes.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export interface Ask {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Asks a server on this machine; a `host` header may be any. A body that is broken off is an error. */
+export async function ask(url: URL, { method = 'GET', headers = {} }: Ask = {}): Promise<Answer> {
+  return await new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: url.port, path: url.pathname + url.search, method, headers }
+    const sent = request({ ...options, agent: false }, (response) => {
+      buffer(response).then((body) => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body })
+      }, reject)
+    })
+    sent.once('error', reject)
+    sent.end()
+  })
+}
+
+export class EdgeNode implements AsyncDisposable {
+  readonly #workplace: Workplace
+  #urls: Readonly<Record<string, readonly string[]>> = {}
+
+  private constructor(workplace: Workplace) {
+    this.#workplace = workplace
+  }
+
+  /** Ready, with this configuration, on free ports; all services unless some are named. */
+  static async start(toml: string, services: readonly string[] = []): Promise<EdgeNode> {
+    const node = new EdgeNode(await Workplace.make())
+    try {
+      await node.#launch(toml, services)
+    } catch (error) {
+      await node[Symbol.asyncDispose]()
+      throw error
+    }
+    return node
+  }
+
+  async #launch(toml: string, services: readonly string[]): Promise<void> {
+    await writeFile(this.path('node.toml'), toml)
+    const chosen = services.length === 0 ? [] : ['--services', services.join(',')]
+    const args = ['start', '--port-base', '0', '--config', this.path('node.toml'), '--data', this.path('data')]
+    const child = this.#workplace.launch([...args, ...chosen], { waitMs: NODE_WAIT_MS })
+    // A pipe nobody reads fills up, and then its writer waits.
+    child.stderr?.resume()
+    this.#urls = (JSON.parse(await firstLine(child)) as { urls: Record<string, string[]> }).urls
+  }
+
+  path(name: string): string {
+    return join(this.#workplace.directory, name)
+  }
+
+  url(service: string, path = '/'): URL {
+    return new URL(path, this.#urls[service]?.[0])
+  }
+
+  /** Writes files below a directory of this node's place. */
+  async files(directory: string, contents: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
+    for (const [name, content] of Object.entries(contents)) {
+      const file = this.path(join(directory, name))
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, content)
+    }
+    return this.path(directory)
+  }
+
+  /** Standard output of a command, which must succeed. */
+  async told(...args: readonly string[]): Promise<string> {
+    const terminal = new Capture({ environment: { HOME: this.#workplace.directory } })
+    const code = await main([...args, '--data', this.path('data')], terminal)
+    assert.equal(code, 0, `${args.join(' ')}: ${terminal.words}`)
+    return terminal.data.trim()
+  }
+
+  /** Names an address by quorum. */
+  async name(name: string, address: string): Promise<void> {
+    const proposal = await this.told('name', 'propose', '-q', name, address)
+    await this.told('name', 'approve', '-q', proposal)
+    await this.told('name', 'commit', '-q', proposal)
+  }
+
+  /** Asks this edge; a path that starts with a slash is taken as it stands. */
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return await ask(this.url('edge', path), { headers })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#workplace[Symbol.asyncDispose]()
+  }
+}
+
+/** Asks again until the answer is right: what one node learns of another takes a moment. */
+export async function eventually(what: () => Promise<Answer>, isRight: (answer: Answer) => boolean): Promise<Answer> {
+  const startedAt = performance.now()
+  for (;;) {
+    const answer = await what()
+    if (isRight(answer)) return answer
+    const { status, body } = answer
+    assert.ok(performance.now() - startedAt < PATIENCE_MS, `still ${status} ${body.toString().slice(0, 200)}`)
+  }
+}
+
+/** However busy the machine is. */
+const PATIENCE_MS = 15_000

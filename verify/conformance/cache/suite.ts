@@ -1,0 +1,106 @@
+/** The npm package `http-cache-tests`, installed beside the project and never in its lockfile. */
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const VERSION = '0.4.5'
+
+type Field = readonly [name: string, value: unknown, ...rest: unknown[]]
+
+export interface SuiteTest {
+  readonly id: string
+  readonly name: string
+  readonly kind?: 'required' | 'optimal' | 'check'
+  readonly depends_on?: readonly string[]
+  readonly browser_only?: boolean
+  readonly requests: readonly {
+    readonly request_headers?: readonly Field[]
+    readonly response_headers?: readonly Field[]
+  }[]
+}
+
+interface Suite {
+  readonly id: string
+  readonly tests: readonly SuiteTest[]
+}
+
+/** `true`, or what went wrong. */
+export type Verdict = true | readonly [kind: string, message: string]
+
+export interface CacheSuite {
+  readonly tests: readonly SuiteTest[]
+  /** Runs every test against the cache at this base, which leads to the origin. */
+  run(base: string): Promise<Readonly<Record<string, Verdict>>>
+}
+
+export function installSuite(): string {
+  const home = join(tmpdir(), `cairn-http-cache-tests-${VERSION}`)
+  const folder = join(home, 'node_modules', 'http-cache-tests')
+  if (existsSync(folder)) return folder
+  mkdirSync(home, { recursive: true })
+  const flags = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock']
+  execFileSync('npm', ['install', '--prefix', home, ...flags, `http-cache-tests@${VERSION}`], { stdio: 'inherit' })
+  return folder
+}
+
+async function load(folder: string, path: string): Promise<Record<string, unknown>> {
+  return (await import(pathToFileURL(join(folder, path)).href)) as Record<string, unknown>
+}
+
+export async function loadSuite(folder: string): Promise<CacheSuite> {
+  const { default: suites } = (await load(folder, 'tests/index.mjs')) as { default: readonly Suite[] }
+  const { runTests, getResults } = (await load(folder, 'client/runner.mjs')) as {
+    runTests: (suites: readonly Suite[], fetch: unknown, isBrowser: boolean, base: string) => Promise<void>
+    getResults: () => Record<string, Verdict>
+  }
+  const { default: fetch } = await load(folder, '../node-fetch/lib/index.mjs')
+  return {
+    tests: suites.flatMap(({ tests }) => tests).filter((test) => test.browser_only !== true),
+    run: async (base) => {
+      await runTests(suites, fetch, false, base)
+      return getResults()
+    },
+  }
+}
+
+/** The suite's own origin server, on a free port. */
+export async function startOrigin(folder: string): Promise<{ readonly port: number; stop(): void }> {
+  const port = await freePort()
+  const env = {
+    ...process.env,
+    npm_config_protocol: 'http',
+    npm_config_port: String(port),
+    npm_config_pidfile: join(folder, '..', '..', `origin-${port}.pid`),
+  }
+  const child = spawn(process.execPath, ['server/server.mjs'], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.once('data', () => resolve())
+    child.once('exit', (code) => reject(new Error(`The origin ended with ${code}.`)))
+  })
+  child.stdout.resume()
+  return { port, stop: () => void child.kill() }
+}
+
+async function freePort(): Promise<number> {
+  return await new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
+
+/** Every header the tests send or look at: what an operator would list for an upstream that uses them. */
+export function headersOf(tests: readonly SuiteTest[], side: 'request_headers' | 'response_headers'): string[] {
+  const names = tests.flatMap(({ requests }) =>
+    requests.flatMap((request) => (request[side] ?? []).map(([name]) => name)),
+  )
+  return [...new Set(names.map((name) => name.toLowerCase()))].filter((name) => /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name))
+}

@@ -1,0 +1,189 @@
+/**
+ * Clients of one cold key, a worker, and somebody who makes the key invalid meanwhile.
+ *
+ *     client ─ join ─▶ flight ─▶ [ work ] ─▶ worker: asks ─▶ all is here ─▶ stores ─▶ lands
+ *        └─ may leave at any time             └─ whoever waits is told
+ */
+import { type Model, select, step, type Task, wait } from '../model.ts'
+import type { Suite } from '../suite.ts'
+import type { EdgeCores } from './cores.ts'
+
+interface Scene {
+  readonly clients: number
+  /** Of those, how many may leave before they are answered. */
+  readonly hasty: number
+  readonly workers: number
+  readonly invalidations: number
+}
+
+interface ModelFlight {
+  readonly key: string
+  waiting: number
+  isWhole: boolean
+  isOver: boolean
+  isOutdated: boolean
+  isAbandoned: boolean
+  isAsking: boolean
+  /** Of the upstream's content, as it was when it was asked. */
+  version: number
+  isDone: boolean
+}
+
+const KEY = 'k'
+
+function fills(cores: EdgeCores, name: string, scene: Scene): Model {
+  const core = cores.flights
+  const setup = (): ReturnType<Model['setup']> => {
+    const flights = new Map<string, ModelFlight>()
+    const work: ModelFlight[] = []
+    const all: ModelFlight[] = []
+    const book = { version: 1, stored: undefined as number | undefined, joinedOver: false, toldOld: false }
+
+    const isGone = (flight: ModelFlight): boolean => flight.isAbandoned
+    const begin = (): ModelFlight => {
+      const flight = {
+        key: KEY,
+        waiting: 0,
+        isWhole: false,
+        isOver: false,
+        isOutdated: false,
+        isAbandoned: false,
+        isAsking: false,
+        version: 0,
+        isDone: false,
+      }
+      all.push(flight)
+      return flight
+    }
+
+    function* client(isHasty: boolean): Task {
+      yield step('asks')
+      const asked = book.version
+      const { flight, isFirst } = core.join(flights, KEY, begin)
+      if (isFirst) work.push(flight)
+      else if (flight.isOver) book.joinedOver = true
+      const place = all.indexOf(flight)
+      const how = yield select('waits', { told: () => flight.isDone, leaves: () => isHasty }, { place, asked })
+      if (how === 'told' && flight.version < asked) book.toldOld = true
+      if (core.leave(flights, flight) === 'abandoned') flight.isAbandoned = true
+    }
+
+    function* worker(): Task {
+      for (;;) {
+        yield wait('takes a fill', () => work.length > 0)
+        const flight = work.shift()
+        if (flight === undefined || flight.isAbandoned) continue
+        const place = all.indexOf(flight)
+        flight.isAsking = true
+        flight.version = book.version
+        yield step('has all of it', { place })
+        flight.isAsking = false
+        if (isGone(flight)) continue
+        flight.isWhole = true
+        yield step('stores it', { place })
+        if (!flight.isOutdated) book.stored = flight.version
+        flight.isDone = true
+        core.land(flights, flight)
+      }
+    }
+
+    const tasks: Record<string, () => Task> = {}
+    for (let count = 1; count <= scene.clients; count += 1)
+      tasks[`client-${count}`] = () => client(count <= scene.hasty)
+    for (let count = 1; count <= scene.workers; count += 1) tasks[`worker-${count}`] = worker
+    if (scene.invalidations > 0) {
+      tasks['writer'] = function* () {
+        for (let count = 0; count < scene.invalidations; count += 1) {
+          yield step('changes what the key means')
+          book.version += 1
+          book.stored = undefined
+          core.outdate(flights, (key) => key === KEY)
+        }
+      }
+    }
+    const wanted = (flight: ModelFlight): boolean => flight.isAsking && !flight.isAbandoned && !flight.isOutdated
+    return {
+      state: { flights, work, all, book },
+      tasks,
+      daemons: Object.keys(tasks).filter((task) => task.startsWith('worker')),
+      never: () => ({
+        'two-fills-of-a-key': all.filter(wanted).length > 1,
+        'abandoned-while-somebody-waits': all.some(({ isAbandoned, waiting }) => isAbandoned && waiting > 0),
+        'thrown-away-when-whole': all.some(({ isAbandoned, isWhole }) => isAbandoned && isWhole),
+        'joined-what-was-over': book.joinedOver,
+        'told-what-was-invalid': book.toldOld,
+        'stored-what-was-invalid': book.stored !== undefined && book.stored < book.version,
+      }),
+      leaks: () => ({ flights: flights.size }),
+    }
+  }
+  return { name, setup }
+}
+
+export const FLIGHTS: Suite<EdgeCores> = {
+  name: 'one fill for each key',
+  smallest: (cores) => [
+    fills(cores, 'fills: 2 clients, 1 may leave', { clients: 2, hasty: 1, workers: 1, invalidations: 0 }),
+    fills(cores, 'fills: 2 clients, 1 change', { clients: 2, hasty: 0, workers: 1, invalidations: 1 }),
+  ],
+  larger: (cores) => [
+    fills(cores, 'fills: 3 clients, 2 may leave, 2 workers', { clients: 3, hasty: 2, workers: 2, invalidations: 0 }),
+    fills(cores, 'fills: 3 clients, 1 may leave, 2 workers, 1 change', {
+      clients: 3,
+      hasty: 1,
+      workers: 2,
+      invalidations: 1,
+    }),
+  ],
+  mutants: [
+    {
+      name: 'the first to leave ends the fill of the others',
+      file: 'fill/flights-core.ts',
+      find: 'if (flight.waiting > 0 || flight.isWhole || flight.isOver)',
+      replace: 'if (flight.isWhole || flight.isOver)',
+      expect: 'abandoned-while-somebody-waits',
+    },
+    {
+      name: 'a body that is all here is thrown away with its last reader',
+      file: 'fill/flights-core.ts',
+      find: 'if (flight.waiting > 0 || flight.isWhole || flight.isOver)',
+      replace: 'if (flight.waiting > 0 || flight.isOver)',
+      expect: 'thrown-away-when-whole',
+    },
+    {
+      name: 'what is over stays in the table',
+      file: 'fill/flights-core.ts',
+      find: 'if (flights.get(flight.key) === flight) flights.delete(flight.key)',
+      replace: '',
+      expect: 'joined-what-was-over',
+    },
+    {
+      name: 'an old flight takes a new one out of the table',
+      file: 'fill/flights-core.ts',
+      find: 'if (flights.get(flight.key) === flight) flights.delete(flight.key)',
+      replace: 'flights.delete(flight.key)',
+      expect: 'two-fills-of-a-key',
+    },
+    {
+      name: 'nobody joins',
+      file: 'fill/flights-core.ts',
+      find: 'const known = flights.get(key)',
+      replace: 'const known = flights.get(`other ${key}`)',
+      expect: 'two-fills-of-a-key',
+    },
+    {
+      name: 'what became invalid on its way is stored',
+      file: 'fill/flights-core.ts',
+      find: 'flight.isOutdated = true',
+      replace: '',
+      expect: 'stored-what-was-invalid',
+    },
+    {
+      name: 'what became invalid is still joined',
+      file: 'fill/flights-core.ts',
+      find: '    flights.delete(key)',
+      replace: '',
+      expect: 'told-what-was-invalid',
+    },
+  ],
+}

@@ -1,0 +1,123 @@
+/**
+ * Lookups that hand their answers to the cache's one writer through a queue that is too small.
+ *
+ *     lookup ── found ──▶ answer                               every lookup is answered,
+ *         └── keep ──▶ queue of 1 ──▶ janitor ──▶ cache ──▶ reader     and what is read is neither old nor pushed out
+ */
+import * as queues from '../../../packages/kernel/src/channel/queue-core.ts'
+import type { CacheEntry } from '../../../services/index/src/domain/cache-core.ts'
+import { type Model, select, step, type Task, wait } from '../model.ts'
+import type { Suite } from '../suite.ts'
+import type { IndexCores } from './cores.ts'
+
+const TTL = 1
+
+interface Write {
+  readonly key: string
+  readonly entry: CacheEntry<string>
+}
+
+function keeping(cores: IndexCores, name: string, keys: readonly string[], entries: number): Model {
+  const { cache: core } = cores
+  const setup = (): ReturnType<Model['setup']> => {
+    const cache = core.createCache<string>()
+    const writes = queues.createQueue<Write>({ capacity: 1, overflow: 'reject' })
+    const clock = { now: 0 }
+    const book = { answered: 0, lost: 0, isStale: false, isPushedOut: false, isWrong: false }
+    const isPinned = (key: string): boolean => key.startsWith('pinned')
+
+    function* lookup(key: string): Task {
+      yield step('finds')
+      const entry = { value: key, storedAt: clock.now, expiresAt: clock.now + TTL }
+      if (queues.trySend(writes, { key, entry }, 'normal') === 'full') book.lost += 1
+      yield step('answers', entry)
+      book.answered += 1
+    }
+
+    function* janitor(): Task {
+      for (;;) {
+        yield wait('has a write', () => queues.depth(writes) > 0)
+        const next = queues.tryReceive(writes)
+        if (next?.tag !== 'item') return
+        const kept = [...cache.entries].filter(([key, { expiresAt }]) => isPinned(key) && clock.now < expiresAt)
+        core.writeEntry(cache, next.item.key, next.item.entry, { entries, isPinned })
+        book.isPushedOut ||= kept.some(([key]) => !cache.entries.has(key)) || !cache.entries.has(next.item.key)
+      }
+    }
+
+    function* reader(): Task {
+      for (let time = 0; time < 2; time += 1) {
+        yield step('reads', time)
+        for (const key of keys) {
+          const entry = core.readEntry(cache, key, clock.now)
+          if (entry === undefined) continue
+          book.isStale ||= clock.now - entry.storedAt >= TTL
+          book.isWrong ||= entry.value !== key
+        }
+      }
+    }
+
+    const tasks: Record<string, () => Task> = { janitor, reader }
+    for (const [at, key] of keys.entries()) tasks[`lookup-${at + 1}`] = () => lookup(key)
+    tasks['clock'] = function* () {
+      yield select('passes', { now: () => true })
+      clock.now += TTL
+      core.sweepEntries(cache, clock.now)
+    }
+    return {
+      state: {
+        cache,
+        clock,
+        book,
+        get queued() {
+          return [...writes.normal]
+        },
+      },
+      tasks,
+      daemons: ['janitor'],
+      never: () => ({
+        'stale-answer': book.isStale,
+        'answer-of-another-key': book.isWrong,
+        'pushed-out': book.isPushedOut,
+      }),
+      neverAtEnd: () => ({
+        'answer-lost': book.answered < keys.length,
+        'write-neither-kept-nor-counted': writes.sent + book.lost !== keys.length,
+      }),
+      leaks: () => ({ queued: queues.depth(writes) }),
+    }
+  }
+  return { name, setup }
+}
+
+export const CACHE: Suite<IndexCores> = {
+  name: 'the cache and its one writer',
+  smallest: (cores) => [keeping(cores, 'cache: 2 lookups, room for 1 write', ['a', 'b'], 2)],
+  larger: (cores) => [
+    keeping(cores, 'cache: 3 lookups, one pinned, room for 2', ['pinned', 'a', 'b'], 2),
+    keeping(cores, 'cache: 3 lookups, two pinned, room for 2', ['pinned 1', 'pinned 2', 'a'], 2),
+  ],
+  mutants: [
+    {
+      name: 'an entry is read after it has expired',
+      file: 'domain/cache-core.ts',
+      find: 'return entry !== undefined && now < entry.expiresAt ? entry : undefined',
+      replace: 'return entry',
+      expect: 'stale-answer',
+    },
+    {
+      name: 'what is pinned is pushed out',
+      file: 'domain/cache-core.ts',
+      find: 'if (oldest === key || limit.isPinned(oldest)) continue',
+      replace: 'if (oldest === key) continue',
+      expect: 'pushed-out',
+    },
+    {
+      name: 'what was just written is pushed out',
+      file: 'domain/cache-core.ts',
+      find: 'if (oldest === key || limit.isPinned(oldest)) continue',
+      replace: 'if (limit.isPinned(oldest)) continue',
+      expect: 'pushed-out',
+    },
+  ],
+}
