@@ -48,7 +48,7 @@ const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly
   completion: { args: ['bash'], data: /^_cairn\(\) \{[\s\S]*complete -o default -F _cairn cairn\n$/ },
 }
 
-/** Those with tests of their own: below, in storing.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, bridges.test.ts and packs.test.ts. */
+/** Those with tests of their own: below, in storing.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, registry-adopt.test.ts, bridges.test.ts and packs.test.ts. */
 const ELSEWHERE: readonly string[] = [
   'start',
   'stop',
@@ -59,7 +59,7 @@ const ELSEWHERE: readonly string[] = [
   ...['add', 'tail', 'test', 'replay'].map((verb) => `hook ${verb}`),
   ...['lease', 'ack', 'nack'].map((verb) => `mailbox ${verb}`),
   ...['add', 'rm', 'verify'].map((verb) => `pack ${verb}`),
-  ...['signers', 'rotate', 'trust', 'verify'].map((verb) => `registry ${verb}`),
+  ...['adopt', 'signers', 'rotate', 'trust', 'verify'].map((verb) => `registry ${verb}`),
 ]
 
 let place: Workplace

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { SystemClock, sleep } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
 import { main } from '../src/main.ts'
 import { Capture } from './capture.ts'
@@ -24,6 +24,7 @@ const NAME = 'pushed@1.0'
 /** Effects follow the answer within moments; a busy machine may take longer. */
 const PATIENCE_MS = 30_000
 const LOOK_EVERY_MS = 20
+const CLOCK = new SystemClock()
 
 let place: Workplace
 let interop = ''
@@ -78,7 +79,7 @@ async function openProposals(): Promise<readonly string[]> {
   for (let waited = 0; waited < PATIENCE_MS; waited += LOOK_EVERY_MS) {
     const { proposals } = (await ask('/registry/proposals')) as { proposals: { proposal_id: string }[] }
     if (proposals.length > 0) return proposals.map(({ proposal_id: id }) => id)
-    await wait(LOOK_EVERY_MS)
+    await sleep(CLOCK, LOOK_EVERY_MS)
   }
   return []
 }

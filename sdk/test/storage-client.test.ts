@@ -49,6 +49,16 @@ test('an object is put, got, held, released and removed', async () => {
   await assert.rejects(storage.get(address, 1000, context()), { kind: 'NotFound' })
 })
 
+test('an object is put and held in one step', async () => {
+  const storage = client()
+  const bytes = noise(1000, 7)
+  await assert.rejects(storage.putHeld('no owner', bytes, 'text/plain', context()), { kind: 'Malformed' })
+  assert.equal((await storage.putHeld('interop', bytes, 'text/plain', context())).isNew, true)
+  await assert.rejects(storage.remove(addressOf(bytes), context()), { code: 'referenced' })
+  await storage.release('interop', addressOf(bytes), context())
+  await storage.remove(addressOf(bytes), context())
+})
+
 test('chunks are asked for, sent and committed', async () => {
   const storage = client()
   const bytes = noise(3 * CHUNK + 1, 2)

@@ -127,12 +127,13 @@ function described<Parts extends Closing>(
   return { table: routes(parts), close: parts.close }
 }
 
-async function withRoutes<T>({ metrics, routes }: Described, render: (table: RouteTable) => T): Promise<T> {
+async function withRoutes<T>(service: Described, render: (table: RouteTable) => T): Promise<T> {
+  const { metrics } = service
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics({ ...KERNEL_METRICS, ...metrics }))
   const workers = openWorkers(runtime)
   const transport = new UndiciTransport(runtime)
   const platform = createPlatform(runtime, { workers, transport, lookup: nodeLookup, memoryBytes: MEMORY_BYTES })
-  const opened = await routes(platform)
+  const opened = await service.routes(platform)
   try {
     return render(opened.table)
   } finally {

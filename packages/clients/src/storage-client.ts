@@ -33,6 +33,8 @@ export interface ObjectPage {
 export interface StorageClient {
   /** Stores up to 1 MiB. */
   put(bytes: Uint8Array, type: string, context: CallContext): Promise<StoredObject>
+  /** The same, and keeps it for `owner` in one durable step. */
+  putHeld(owner: string, bytes: Uint8Array, type: string, context: CallContext): Promise<StoredObject>
   /** The whole object, proved; one of more than `bytesMax` is `TooLarge`. */
   get(address: Address, bytesMax: number, context: CallContext): Promise<Uint8Array>
   has(address: Address, context: CallContext): Promise<boolean>
@@ -82,7 +84,10 @@ async function readPage(response: IncomingResponse): Promise<ObjectPage> {
   return { addresses, cursor: typeof cursor === 'string' ? parseAddress(cursor) : undefined }
 }
 
-type ObjectCalls = Pick<StorageClient, 'put' | 'get' | 'open' | 'has' | 'list' | 'remove' | 'hold' | 'release'>
+type ObjectCalls = Pick<
+  StorageClient,
+  'put' | 'putHeld' | 'get' | 'open' | 'has' | 'list' | 'remove' | 'hold' | 'release'
+>
 
 function objectCalls(caller: Caller): ObjectCalls {
   const reference = async (method: 'PUT' | 'DELETE', owner: string, address: Address, context: CallContext) =>
@@ -100,15 +105,12 @@ function objectCalls(caller: Caller): ObjectCalls {
   return {
     put: async (bytes, type, context) => {
       const address = addressOf(bytes)
-      const call: Call<StoredObject> = {
-        ...writing('put', `o/${address}`, bytes, type),
-        read: async (response) => {
-          const { address: told, new: isNew } = await readObject(response, ANSWER_BYTES_MAX)
-          if (told !== address) throw badAnswer('is about another object')
-          return { address, size: bytes.length, isNew: isNew === true }
-        },
-      }
-      return await caller.call(call, context)
+      return await caller.call(putting('put', `o/${address}`, { address, bytes, type }), context)
+    },
+    putHeld: async (owner, bytes, type, context) => {
+      const address = addressOf(bytes)
+      const path = `o/${address}?hold=${encodeURIComponent(owner)}`
+      return await caller.call(putting('put_held', path, { address, bytes, type }), context)
     },
     get: async (address, bytesMax, context) => {
       const bytes = await caller.call({ ...reading('get', `o/${address}`), read: bytesUpTo(bytesMax) }, context)
@@ -208,6 +210,23 @@ function reading(operation: string, path: string) {
 function writing(operation: string, path: string, body: Uint8Array, type: string) {
   const headers: Readonly<Record<string, string>> = { 'content-type': type }
   return { operation, path, method: 'PUT', idempotent: true, scope: 'storage:write', headers, body } as const
+}
+
+interface Put {
+  readonly address: Address
+  readonly bytes: Uint8Array
+  readonly type: string
+}
+
+function putting(operation: string, path: string, { address, bytes, type }: Put): Call<StoredObject> {
+  return {
+    ...writing(operation, path, bytes, type),
+    read: async (response) => {
+      const { address: told, new: isNew } = await readObject(response, ANSWER_BYTES_MAX)
+      if (told !== address) throw badAnswer('is about another object')
+      return { address, size: bytes.length, isNew: isNew === true }
+    },
+  }
 }
 
 function proved(bytes: Uint8Array, address: Address): Uint8Array {

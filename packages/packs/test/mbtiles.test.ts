@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFile, open, readdir, truncate, writeFile } from 'node:fs/promises'
+import { copyFile, open, readdir, rename, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -206,5 +206,22 @@ test('what is neither of both, and what is not there', async () => {
     await writeFile(path, 'a text')
     await assert.rejects(openPack(machine, path, within(machine.runtime)), { code: 'pack_corrupt' })
     await assert.rejects(openPack(machine, `${path}.no`, within(machine.runtime)), { kind: 'NotFound' })
+  })
+})
+
+test('after another file took its name, a pack answers nothing rather than tiles of the other', async () => {
+  await onRealDisk(async (machine, directory) => {
+    const path = join(directory, 'made.mbtiles')
+    make(path, `${PLAIN}${METADATA}`, fillPlain)
+    const options = within(machine.runtime)
+    await using pack = await openPack(machine, path, options)
+    const other = join(directory, 'other.mbtiles')
+    make(other, `${PLAIN}${METADATA}`, (database) => {
+      database.prepare('INSERT INTO tiles VALUES (2, 1, 2, ?)').run(gzipSync('another'))
+    })
+    await rename(other, path)
+    await assert.rejects(pack.tile(2, 1, 1, options), { kind: 'StorageBusy' })
+    await using again = await openPack(machine, path, options)
+    assert.deepEqual(Buffer.from((await again.tile(2, 1, 1, options))?.bytes ?? []), gzipSync('another'))
   })
 })

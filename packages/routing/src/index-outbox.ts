@@ -40,7 +40,7 @@ export class IndexOutbox {
   readonly #transport: Transport
   readonly #target: AnnounceTarget
   readonly #closing = new AbortController()
-  #waiting: Waiting[] = []
+  readonly #waiting: Waiting[] = []
   #sending: Promise<void> | undefined
   #failures = 0
   #notBefore = 0

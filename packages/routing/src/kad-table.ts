@@ -2,7 +2,7 @@
  * A running DHT node: who is closest to a key, what a peer signed, whom we told. Importing this loads libp2p, which
  * takes longer than the rest of a node's start; `kad-routing.ts` does so on first use.
  */
-import { Cancel, type Clock, Deadline, type Metrics, throwIfCanceled } from '@cairn/kernel'
+import { Cancel, type Clock, Deadline, type Metrics, sleep, throwIfCanceled } from '@cairn/kernel'
 import { abortable, type Crypto } from '@cairn/platform'
 import { type Address, dhtKey, plainDhtKey } from '@cairn/wire'
 import { peerIdFromString } from '@libp2p/peer-id'
@@ -31,6 +31,8 @@ const ANSWER_MS = 5_000
 const ANSWERS_AT_ONCE_PER_PEER = 16
 const BOOTSTRAP_DIAL_MS = 5_000
 const EXPLORE_MS = 30_000
+/** The library's own walks go on every five minutes. */
+const EXPLORE_PAUSES_MS = [2_000, 10_000, 60_000] as const
 const KEEP_CONNECTED = 'keep-alive-cairn-bootstrap'
 
 export class KadTable {
@@ -177,12 +179,26 @@ export class KadTable {
     )
   }
 
-  /** Comes to know its neighbours, as a newcomer must: the library's own first walk ends after twenty events. */
+  /**
+   * Comes to know its neighbours, as a newcomer must: the library's own first walk ends after twenty events. Whoever
+   * has met few, because the others were newcomers themselves or too busy to answer, looks again after a while.
+   */
   async #explore(): Promise<void> {
     const { bootstrap, clock } = this.#options
+    const { signal } = this.#stopping
     if (bootstrap.length === 0) return
-    await this.join(this.#stopping.signal)
-    using cancel = new Cancel({ signals: [this.#stopping.signal], deadline: Deadline.after(clock, EXPLORE_MS) })
+    await this.join(signal)
+    await this.#meetNeighbours()
+    for (const pauseMs of EXPLORE_PAUSES_MS) {
+      await sleep(clock, pauseMs, { signal })
+      if (this.knownPeers >= this.#options.bucketSize) return
+      await this.#meetNeighbours().catch(ignore)
+    }
+  }
+
+  async #meetNeighbours(): Promise<void> {
+    const deadline = Deadline.after(this.#options.clock, EXPLORE_MS)
+    using cancel = new Cancel({ signals: [this.#stopping.signal], deadline })
     const neighbours = this.#node.services.dht.getClosestPeers(this.#node.peerId.toMultihash().bytes, cancel)
     for await (const _event of neighbours);
   }

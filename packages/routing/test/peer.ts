@@ -1,5 +1,5 @@
 /** One participant of a test: a key, a clock, what it holds, and everything that is counted. */
-import { KERNEL_METRICS, MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
+import { KERNEL_METRICS, MemoryLog, MemoryMetrics, type Runtime, SystemClock, systemRuntime } from '@cairn/kernel'
 import { systemCrypto } from '@cairn/platform'
 import { type Address, addressOf, decodeCbor } from '@cairn/wire'
 import { KadRouting } from '../src/kad-routing.ts'
@@ -53,6 +53,15 @@ export interface PeerOptions {
   readonly number: number
   readonly url?: string
   readonly reach?: ReachOptions
+  /** Its time does not pass: what is granted by the second is granted once, however slow the machine is. */
+  readonly isFrozen?: boolean
+}
+
+/** Timers run; nothing else tells that time passes. */
+class FrozenClock extends SystemClock {
+  override now(): number {
+    return 0
+  }
 }
 
 export interface KadOptions {
@@ -66,15 +75,23 @@ export interface KadOptions {
 export class Peer {
   readonly number: number
   readonly metrics = new PeerMetrics()
-  readonly runtime: Runtime = systemRuntime(new MemoryLog(), this.metrics)
+  readonly runtime: Runtime
   readonly held = new Set<Address>()
-  readonly store = new RecordStore(this.runtime)
+  readonly store: RecordStore
   readonly reach: Reach
   readonly gate: RecordGate
   readonly signer: RecordSigner
   readonly local: LocalRecords
 
-  constructor({ number, url = `http://127.0.0.1:${10_000 + number}`, reach = { allowLoopback: true } }: PeerOptions) {
+  constructor({
+    number,
+    url = `http://127.0.0.1:${10_000 + number}`,
+    reach = { allowLoopback: true },
+    isFrozen = false,
+  }: PeerOptions) {
+    const system = systemRuntime(new MemoryLog(), this.metrics)
+    this.runtime = isFrozen ? { ...system, clock: new FrozenClock() } : system
+    this.store = new RecordStore(this.runtime)
     const { clock } = this.runtime
     this.number = number
     this.reach = new Reach(reach)

@@ -172,6 +172,56 @@ test('a held object cannot be removed until the last owner lets go; holds surviv
   assert.equal(await storage.objects.remove(object.id), false)
 })
 
+async function putHeld({ id, size, manifest, ...sent }: Sample, owner: string): Promise<'new' | 'present'> {
+  await send({ id, size, manifest, ...sent }, 'u')
+  return await storage.objects.commit({
+    id,
+    size,
+    type: 'text/plain',
+    chunkSize: CHUNK_SIZE,
+    manifest,
+    upload: 'u',
+    owner,
+  })
+}
+
+test('an object that is put and held in one step is never there unheld; a second owner joins, and all let go', async () => {
+  for (const object of [sample(1, 100), sample(2, 5 * CHUNK_SIZE)]) {
+    const putting = putHeld(object, 'interop')
+    const removals: Promise<unknown>[] = []
+    const state = { isDone: false }
+    const done = putting.finally(() => {
+      state.isDone = true
+    })
+    // A removal at every moment of the put finds nothing, or finds it held.
+    while (!state.isDone) {
+      removals.push(storage.objects.remove(object.id).catch((error: unknown) => error))
+      await Promise.resolve()
+    }
+    assert.equal(await done, 'new')
+    for (const outcome of await Promise.all(removals)) {
+      assert.ok(outcome === false || (outcome as { code: string }).code === 'referenced', String(outcome))
+    }
+    await assert.rejects(storage.objects.remove(object.id), { code: 'referenced' })
+    assert.equal(await putHeld(object, 'registry'), 'present')
+    assert.equal(await storage.objects.release('interop', object.id), true)
+    await assert.rejects(storage.objects.remove(object.id), { code: 'referenced' })
+    await reopen({ loseIndex: true })
+    await assert.rejects(storage.objects.remove(object.id), { code: 'referenced' })
+    assert.equal(await storage.objects.release('registry', object.id), true)
+    assert.equal(await storage.objects.remove(object.id), true)
+  }
+  await assert.rejects(putHeld(sample(3, 100), 'not an owner'), { kind: 'Malformed' })
+  assert.equal(await storage.objects.stat(sample(3, 100).id), undefined)
+})
+
+test('a hold that came with its object is let go of at once, index or not', async () => {
+  const object = sample(1, 100)
+  assert.equal(await putHeld(object, 'interop'), 'new')
+  assert.equal(await storage.objects.release('interop', object.id), true)
+  assert.equal(await storage.objects.remove(object.id), true)
+})
+
 test('an index that is lost is rebuilt whole: objects, deletions and references', async () => {
   const objects = Array.from({ length: 12 }, (_, seed) => sample(seed, 500 + seed * 3_000))
   for (const object of objects) await store(object)

@@ -14,7 +14,14 @@ export interface EdgeHost extends ServiceHost<EdgeConfig>, EdgeSurroundings {
 }
 
 export async function startEdge(host: EdgeHost): Promise<StartedService<EdgeConfig>> {
-  return await runParts(host, await openParts(host))
+  const parts = await openParts(host)
+  const started = await runParts(host, parts)
+  // Whoever asks next whether it is ready is to hear how the packs are, and not that they are being read.
+  const { packs } = host.config.current
+  await started.running.health.readiness.until(() =>
+    packs.every(({ name }) => parts.packTable.state(name) !== undefined),
+  )
+  return started
 }
 
 /** The service around parts that are open; they are closed with it. */

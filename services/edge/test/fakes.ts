@@ -49,6 +49,7 @@ export class FakeStorage {
       has: refuse,
       list: refuse,
       put: refuse,
+      putHeld: refuse,
       remove: refuse,
       hold: refuse,
       release: refuse,

@@ -44,7 +44,7 @@ const BEHAVIOURS: Readonly<Record<string, (response: ServerResponse, count: numb
     response.writeHead(count < 3 ? 503 : 200, { 'Cache-Control': count < 3 ? '' : 'max-age=60' }).end('ok'),
   many: (response) => {
     response.writeHead(200, { 'Cache-Control': 'max-age=60' })
-    runtime.clock.timer(100, () => response.end('one for all'))
+    runtime.clock.timer(50, () => response.end('one for all'))
   },
   nonsense: (response) => response.socket?.end('HTTP/9.9 what\r\n\r\n'),
 }
@@ -75,7 +75,7 @@ before(async () => {
     allow: [`127.0.0.1:${port}`],
     dev_allow_loopback_http: true,
     routes: { up: `http://127.0.0.1:${port}/` },
-    fill_timeout: '300ms',
+    fill_timeout: '600ms',
   })
   const host = {
     platform,

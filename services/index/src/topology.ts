@@ -43,7 +43,7 @@ export const INDEX_TOPOLOGY = defineTopology({
     announcer: {
       count: 1,
       criticality: 'important',
-      does: 'Compares what storage holds with what is announced, and tells the network at a steady rate.',
+      does: 'Hears what storage takes in, compares what it holds with what is announced, and tells the network at a steady rate.',
     },
     'facet-worker': {
       count: 'index.facets.workers',
@@ -68,10 +68,10 @@ export const INDEX_TOPOLOGY = defineTopology({
     cache_writes: {
       capacity: 1024,
       overflow: 'reject',
-      from: ['resolver-worker', 'listener'],
+      from: ['resolver-worker', 'listener', 'announcer'],
       to: ['cache-janitor'],
       whenFull: 'the answer is given and not kept; `index_cache_writes_lost_total` counts it',
-      does: 'Answers to keep.',
+      does: 'Answers to keep, and those that are not so any more.',
     },
     reindex: {
       capacity: 1024,

@@ -5,6 +5,7 @@ import { type Address, addressOf, toBase64url } from '@cairn/wire'
 import { TestService, tokenFor } from './harness.ts'
 import { means, outside, TestNames, TestStorage } from './neighbours.ts'
 import { type Behaviour, recordOf, signedProvider, TestNetwork, unsignedProvider } from './network.ts'
+import { startPair } from './pair.ts'
 
 /** The value of a series at the end of a story; of a histogram, how often it was observed. */
 export type Reading = (name: string, labels: Labels) => number
@@ -209,4 +210,17 @@ export const crash: Story = async () => {
   await service.world.run(stopping)
   await service.world.run(service.platform.workers.close())
   return await read(service)
+}
+
+/** Indexes that take what they are told, refuse it, and do not listen. */
+export const telling: Story = async () => {
+  const readings: Reading[] = []
+  for (const [status, token] of [[200], [404], [200, tokenFor(['index:read'])]] as const) {
+    const { world, storage, teller, stop } = await startPair(() => status, token)
+    storage.ingest(object(1))
+    await world.run(world.sleep(1000))
+    readings.push(await read(teller))
+    await stop()
+  }
+  return (name, labels) => Math.max(...readings.map((reading) => reading(name, labels)))
 }

@@ -35,6 +35,16 @@ export const interopSection = section({
       reload: 'live',
       does: 'Webhooks of one address that are read and verified at once; more are answered 429, so that one sender cannot keep out the others.',
     }),
+    concurrent: setting(z.number().int().min(16).max(65_536), {
+      default: 1024,
+      reload: 'live',
+      does: 'Webhooks of all addresses that are read and verified at once; past it the one that has taken longest is answered 429.',
+    }),
+    max_bytes: setting(byteSize({ min: 25 * MEBIBYTE }), {
+      default: '64MiB',
+      reload: 'live',
+      does: 'Bytes of all webhooks that are being read and verified; past it the one that has taken longest is answered 429.',
+    }),
   }),
   limits: section({
     max_put_bytes: setting(byteSize({ min: 1024 }), {

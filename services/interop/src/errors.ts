@@ -16,6 +16,7 @@ export const INTEROP_CODES: Readonly<Record<string, string | { readonly code: Re
     ratio_cap: { code: 'DECOMP_LIMIT', status: REASONS.DECOMP_LIMIT.status },
     decompress_cap: { code: 'DECOMP_LIMIT', status: REASONS.DECOMP_LIMIT.status },
     busy: 'BACKPRESSURE',
+    rate_cap: 'RATE_LIMIT',
     backpressure: 'BACKPRESSURE',
     breaker_open: 'DOWNSTREAM_UNAVAILABLE',
     storage_busy: 'DOWNSTREAM_UNAVAILABLE',

@@ -11,6 +11,7 @@ import { eventPassport } from './domain/passport.ts'
 import { Pressure } from './domain/pressure.ts'
 import { Receiver } from './domain/receiver.ts'
 import { VerificationGate } from './domain/verification-gate.ts'
+import { WebhookRate } from './domain/webhook-rate.ts'
 import { Forwarder, forwardPolicy } from './forward/forwarder.ts'
 import { openProviders } from './providers/open-providers.ts'
 import type { Provider } from './providers/provider.ts'
@@ -42,6 +43,7 @@ export interface InteropParts {
   readonly chain: AuditChain
   readonly receiver: Receiver
   readonly gate: VerificationGate
+  readonly rate: WebhookRate
   readonly pressure: Pressure
   readonly work: Work
   readonly audit: Audit
@@ -147,7 +149,11 @@ function joinParts(
     mailbox: ledger.mailbox,
     chain: ledger.chain,
     receiver: new Receiver(platform, { ledger, storage, passport, pressure, audit, events, rules }),
-    gate: new VerificationGate(() => config.current.verification.concurrent_per_address),
+    gate: new VerificationGate(() => {
+      const { concurrent_per_address: perAddress, concurrent: seats, max_bytes: bytes } = config.current.verification
+      return { perAddress, seats, bytes }
+    }),
+    rate: new WebhookRate(platform, () => config.current.ingress),
     pressure,
     work,
     audit,

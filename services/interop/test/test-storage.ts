@@ -36,6 +36,12 @@ export class TestStorage implements StorageClient {
     return { address, size: bytes.length, isNew }
   }
 
+  async putHeld(owner: string, bytes: Uint8Array, type: string, context: CallContext) {
+    const stored = await this.put(bytes, type, context)
+    this.holds.set(stored.address, owner)
+    return stored
+  }
+
   async get(address: Address, bytesMax: number, context: CallContext) {
     await this.#called('get', context)
     const bytes = this.objects.get(address)

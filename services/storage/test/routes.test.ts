@@ -211,6 +211,22 @@ for (const disk of ['virtual', 'memory'] as const) {
       isProblem(await ask('PUT', `/refs/${'x'.repeat(129)}/${address}`), 404, 'not_found')
     })
 
+    test('PUT /o with a hold: stored and held at once, with both scopes', async () => {
+      const body = 'held from the first moment'
+      const address = addressOf(Buffer.from(body))
+      const target = `/o/${address}?hold=interop`
+      isProblem(await ask('PUT', target, { body, token: tokenFor(['storage:write']) }), 403, 'scope_missing')
+      isProblem(await ask('PUT', target, { body, token: tokenFor(['storage:hold']) }), 403, 'scope_missing')
+      isProblem(await ask('PUT', `/o/${address}?hold=`, { body }), 400, 'bad_request')
+      isProblem(await ask('GET', `/o/${address}`), 404, 'not_found')
+      const token = tokenFor(['storage:write', 'storage:hold'])
+      assert.equal((await ask('PUT', target, { body, token })).status, 201)
+      assert.equal((await ask('PUT', target, { body, token })).status, 200)
+      isProblem(await ask('DELETE', `/o/${address}`), 409, 'referenced')
+      assert.equal((await ask('DELETE', `/refs/interop/${address}`)).status, 204)
+      assert.equal((await ask('DELETE', `/o/${address}`)).status, 204)
+    })
+
     test('admin: objects page by page, durability, scrub, repair', async () => {
       const seen: string[] = []
       let cursor: string | null = null

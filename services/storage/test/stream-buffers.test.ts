@@ -1,7 +1,9 @@
 /** Two chunks of a stream are in memory; neither is overwritten while a slow drive still has to write it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DiskFile, OpenOptions } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
+import type { VirtualPlatform } from '../../../verify/virtual/machine.ts'
 import { gated, gates } from './gated-disk.ts'
 import { noise, TestService } from './harness.ts'
 import { CHUNK } from './objects.ts'
@@ -45,3 +47,45 @@ test('framed chunks are what was sent, also where one of them is known', async (
     }
   })
 })
+
+test('a read that the drive has not answered keeps its buffer, however late the answer comes', async () => {
+  const shut = gates()
+  const buffers: ArrayBufferLike[] = []
+  const recorded = (platform: VirtualPlatform): VirtualPlatform => {
+    const { disk } = platform
+    const open = async (path: string, options: OpenOptions): Promise<DiskFile> => {
+      const file = await disk.open(path, options)
+      const read = async (position: number, into: Uint8Array): Promise<number> => {
+        if (into.length === CHUNK) buffers.push(into.buffer)
+        return await file.read(position, into)
+      }
+      return new Proxy(file, { get: (target, key) => (key === 'read' ? read : bound(target, key)) })
+    }
+    return {
+      ...platform,
+      disk: new Proxy(disk, { get: (target, key) => (key === 'open' ? open : bound(target, key)) }),
+    }
+  }
+  const config = { cache_bytes: 0, drive_timeout: '1s' }
+  const service = await TestService.start({ config, wrap: (platform) => recorded(gated(platform, shut)) })
+  const [first, second] = [CHUNKS[0]!, CHUNKS[1]!]
+  for (const body of [first, second]) await service.ask('POST', '/o', { body })
+  shut.reads.shut()
+  assert.equal((await service.ask('GET', `/o/${addressOf(first)}`)).status, 503)
+  // From here on the drive answers again, all but the read it still owes.
+  shut.reads.shut()
+  shut.reads.open()
+  const read = await service.ask('GET', `/o/${addressOf(second)}`)
+  assert.deepEqual([read.status, read.body.equals(second)], [200, true])
+  assert.equal(
+    new Set(buffers).size,
+    buffers.length,
+    'the late answer would go into bytes that are somebody else’s by now',
+  )
+  await service.stop()
+})
+
+function bound(target: object, key: string | symbol): unknown {
+  const value: unknown = Reflect.get(target, key)
+  return typeof value === 'function' ? value.bind(target) : value
+}

@@ -63,6 +63,12 @@ export class EdgeNode implements AsyncDisposable {
     this.#urls = (JSON.parse(await firstLine(child)) as { urls: Record<string, string[]> }).urls
   }
 
+  /** Another configuration from now on, of keys that need no restart. */
+  async reconfigure(toml: string): Promise<void> {
+    await writeFile(this.path('node.toml'), toml)
+    await this.told('config', 'reload')
+  }
+
   path(name: string): string {
     return join(this.#workplace.directory, name)
   }

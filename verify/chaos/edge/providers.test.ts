@@ -52,7 +52,10 @@ async function providersOf(bytes: Buffer): Promise<number> {
 
 test('an object only another node has comes through this one, and stays', async () => {
   await put(honest, BYTES)
-  const { body, headers } = await eventually(async () => await fetched(BYTES), ({ status }) => status === 200)
+  const { body, headers } = await eventually(
+    async () => await fetched(BYTES),
+    ({ status }) => status === 200,
+  )
   assert.ok(body.equals(BYTES))
   assert.equal(headers.etag, `"${addressOf(BYTES)}"`)
   await honest.told('rm', addressOf(BYTES))
@@ -72,7 +75,10 @@ test('a provider that lies yields no wrong byte, is left out from then on, and t
   assert.equal(await providersOf(OTHERS), 0)
   const { lies } = liar
   await put(honest, OTHERS)
-  const { body } = await eventually(async () => await fetched(OTHERS), ({ status }) => status === 200)
+  const { body } = await eventually(
+    async () => await fetched(OTHERS),
+    ({ status }) => status === 200,
+  )
   assert.ok(body.equals(OTHERS))
   assert.equal(liar.lies, lies)
 })

@@ -34,16 +34,26 @@ test('whole nodes: found through B, still found after kill -9 of B, and never fe
   const [own] = await a.providers(first)
   assert.ok(own !== undefined, 'what is put is resolvable on the same node at once')
   const before = await c.found(first)
-  assert.deepEqual(before.providers.map(({ id, http }) => ({ id, http })), [{ id: own.id, http: [trap.url] }])
+  assert.deepEqual(
+    before.providers.map(({ id, http }) => ({ id, http })),
+    [{ id: own.id, http: [trap.url] }],
+  )
 
   await b.kill()
   assert.match((await c.run('resolve', first, '--fresh')) ?? '', /source +dht/)
   const second = await a.put('another, told after B was gone')
   const after = await c.found(second)
-  assert.deepEqual(after.providers.map(({ id }) => id), [own.id])
+  assert.deepEqual(
+    after.providers.map(({ id }) => id),
+    [own.id],
+  )
   t.diagnostic(`found ${before.ms} ms after the put; ${after.ms} ms with B dead`)
 
-  const strict = await WholeNode.start(home, 'd', { bootstrap: c.addresses, allowLoopback: false, endpoints: [c.index] })
+  const strict = await WholeNode.start(home, 'd', {
+    bootstrap: c.addresses,
+    allowLoopback: false,
+    endpoints: [c.index],
+  })
   assert.deepEqual(await strict.providers(first), [])
   assert.ok((await strict.metric('provider_records_total{ state="forbidden_address"')) > 0)
   const record = await recordAt(c, first)

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { SystemClock, sleep } from '@cairn/kernel'
 import { main } from '../../../cli/src/main.ts'
 import { Capture } from '../../../cli/test/capture.ts'
-import { Home, type RunningNode } from '../../../node/test/running-node.ts'
+import type { Home, RunningNode } from '../../../node/test/running-node.ts'
 
 const CLOCK = new SystemClock()
 const STEP_MS = 100
@@ -39,13 +39,7 @@ export class WholeNode {
     return new WholeNode(home, name, running, addresses as readonly string[], urls['index']?.[0] ?? '')
   }
 
-  private constructor(
-    home: Home,
-    name: string,
-    running: RunningNode,
-    addresses: readonly string[],
-    index: string,
-  ) {
+  private constructor(home: Home, name: string, running: RunningNode, addresses: readonly string[], index: string) {
     this.#home = home
     this.name = name
     this.#process = running

@@ -4,17 +4,17 @@ import { leaks } from '@cairn/kernel'
 import { KadNetwork, percentile, tell } from './kad-network.ts'
 
 const NODES = Number(process.env['CAIRN_KAD_NODES'] ?? 100)
-const OBJECTS = Number(process.env['CAIRN_KAD_OBJECTS'] ?? 20)
+const OBJECTS = Number(process.env['CAIRN_KAD_OBJECTS'] ?? 8)
 
 test(`${NODES} DHT nodes find every object in at most 5 hops, and still after a fifth of them is killed`, async (t) => {
   const network = new KadNetwork(2, 10_000)
   await network.grow(NODES)
   const all = network.members
   await network.provide(OBJECTS)
-  const before = await network.search(3)
+  const before = await network.search(2)
   t.diagnostic(tell(`${NODES} nodes`, before))
   const killed = await network.kill(0.2)
-  const after = await network.search(3)
+  const after = await network.search(2)
   t.diagnostic(tell(`${killed} of ${NODES} killed`, after))
   await network[Symbol.asyncDispose]()
   for (const { tried, found, hops } of [before, after]) {

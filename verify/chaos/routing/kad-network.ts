@@ -2,7 +2,7 @@
  * Many real DHT nodes in one process, over libp2p's memory transport: what they hold is looked up from everywhere,
  * a part of them dies, and everything the living hold is looked up again.
  */
-import { Deadline, SeededRandom, sleep } from '@cairn/kernel'
+import { Deadline, SeededRandom, SystemClock, sleep } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { KadRouting } from '../../../packages/routing/src/kad-routing.ts'
 import { addressNamed, Peer } from '../../../packages/routing/test/peer.ts'
@@ -20,14 +20,17 @@ export interface Searched {
   readonly ms: readonly number[]
 }
 
+const CLOCK = new SystemClock()
 const FOREVER = { signal: new AbortController().signal }
 const LEGS = 3
 const FIND_MS = 10_000
-/** Until every node knows some others besides those it joined by. */
+/** Until every node knows some others besides those it joined by; one that does not by then takes part as it is. */
 const KNOWN_MIN = 5
+const SETTLE_MS = 20_000
 /** A table of small buckets needs more hops, and a hundred nodes fit a test. */
 const BUCKET_SIZE = 8
 const SETTLE_STEP_MS = 20
+const CLOSE_MS = 30_000
 
 export class KadNetwork implements AsyncDisposable {
   readonly #random: SeededRandom
@@ -52,8 +55,9 @@ export class KadNetwork implements AsyncDisposable {
       addresses.push(...(await kad.start(FOREVER)))
     }
     const known = Math.min(KNOWN_MIN, count - 1)
-    for (const { kad, peer } of this.members) {
-      while (kad.peers().length < known) await sleep(peer.runtime.clock, SETTLE_STEP_MS)
+    const until = Deadline.after(CLOCK, SETTLE_MS)
+    for (const { kad } of this.members) {
+      while (kad.peers().length < known && !until.expired) await sleep(CLOCK, SETTLE_STEP_MS)
     }
   }
 
@@ -91,12 +95,12 @@ export class KadNetwork implements AsyncDisposable {
     const dead = new Set<Member>()
     while (dead.size < Math.floor(this.members.length * share)) dead.add(this.#draw())
     this.members = this.members.filter((member) => !dead.has(member))
-    await Promise.all(Array.from(dead, async ({ kad }) => await kad.close()))
+    await closeAll(dead)
     return dead.size
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.members.map(async ({ kad }) => await kad.close()))
+    await closeAll(this.members)
   }
 
   async #find({ kad, peer }: Member, cid: Address, holder: Member): Promise<{ hops: number; ms: number } | undefined> {
@@ -131,6 +135,13 @@ export class KadNetwork implements AsyncDisposable {
   #below(bound: number): number {
     return Math.floor(this.#random.next() * bound)
   }
+}
+
+/** The memory transport keeps no process alive, and the library's own timeouts do not either. */
+async function closeAll(members: Iterable<Member>): Promise<void> {
+  const awake = CLOCK.timer(CLOSE_MS, () => {})
+  await Promise.all(Array.from(members, async ({ kad }) => await kad.close()))
+  awake.cancel()
 }
 
 /** The value that this share of the values does not exceed. */

@@ -1,50 +1,51 @@
-/** `npm run conformance:cache`: the score of the edge in http-cache-tests, and every test it does not pass. */
-import { startEdgeSubject } from './edge-subject.ts'
+/**
+ * `npm run conformance:cache`: how the edge, nginx and Varnish score in http-cache-tests, and every test the edge does
+ * not pass. With `--write` the table goes to docs/conformance-cache.md.
+ */
+import { writeFile } from 'node:fs/promises'
+import { type Subject, startEdgeSubject } from './edge-subject.ts'
 import { exceptionFor } from './exceptions.ts'
-import { installSuite, loadSuite, type SuiteTest, startOrigin, type Verdict } from './suite.ts'
+import { findPeers } from './peer-subjects.ts'
+import { conformanceDocument } from './report.ts'
+import { installSuite, loadSuite, startOrigin } from './suite.ts'
+import { failuresOf, type Score, scoreOf, type Verdicts } from './verdicts.ts'
 
 const TARGETS = { required: 140, optimal: 70 } as const
-
-type Verdicts = Readonly<Record<string, Verdict>>
-
-/** A test that builds on one that fails says nothing by passing. */
-function passes({ id, depends_on: needed = [] }: SuiteTest, verdicts: Verdicts): boolean {
-  return verdicts[id] === true && needed.every((other) => verdicts[other] === true)
-}
-
-function score(
-  tests: readonly SuiteTest[],
-  verdicts: Verdicts,
-  kind: 'required' | 'optimal',
-): { passed: number; of: number } {
-  const own = tests.filter((test) => (test.kind ?? 'required') === kind)
-  return { passed: own.filter((test) => passes(test, verdicts)).length, of: own.length }
-}
+const DOCUMENT = new URL('../../../docs/conformance-cache.md', import.meta.url)
 
 const folder = installSuite()
 const suite = await loadSuite(folder)
 const origin = await startOrigin(folder)
-const subject = await startEdgeSubject(origin.port, suite.tests)
+const { peers, absent } = findPeers()
+
+async function judge(subject: Subject): Promise<Verdicts> {
+  try {
+    return await suite.run(subject.base)
+  } finally {
+    await subject.stop()
+  }
+}
+
 try {
-  const verdicts = await suite.run(subject.base)
+  const ours = await judge(await startEdgeSubject(origin.port, suite.tests))
+  const scores: Score[] = [scoreOf('cairn edge', suite.tests, ours)]
+  for (const peer of peers) scores.push(scoreOf(peer.name, suite.tests, await judge(await peer.start(origin.port))))
   const write = (line: string): boolean => process.stdout.write(`${line}\n`)
-  for (const test of suite.tests) {
-    const kind = test.kind ?? 'required'
-    const verdict = verdicts[test.id]
-    if (kind === 'check' || passes(test, verdicts)) continue
-    const found = verdict === true ? `depends on ${test.depends_on?.join(', ')}` : (verdict?.[1] ?? 'did not run')
-    const reason = exceptionFor(test.id)
-    if (reason === undefined) process.exitCode = 1
-    const why = reason ?? `NOT EXPLAINED: ${found}`
-    write(`${kind.padEnd(9)} ${test.id}: ${why}`)
+  const failures = failuresOf(suite.tests, ours).map((failure) => ({ ...failure, why: exceptionFor(failure.id) }))
+  for (const { kind, id, why, found } of failures) {
+    if (why === undefined) process.exitCode = 1
+    write(`${kind.padEnd(9)} ${id}: ${why ?? `NOT EXPLAINED: ${found}`}`)
   }
   write('')
+  for (const { name, required, optimal } of scores)
+    write(`${name}: required ${required.passed} of ${required.of}, optimal ${optimal.passed} of ${optimal.of}`)
+  for (const name of absent) write(`skipped ${name}: not installed; verify/conformance/cache/peers/install installs it`)
+  const [own, ...others] = scores
   for (const kind of ['required', 'optimal'] as const) {
-    const { passed, of } = score(suite.tests, verdicts, kind)
-    write(`${subject.name}: ${kind} ${passed} of ${of} (at least ${TARGETS[kind]})`)
-    if (passed < TARGETS[kind]) process.exitCode = 1
+    const passed = own?.[kind].passed ?? 0
+    if (passed < TARGETS[kind] || others.some((other) => other[kind].passed >= passed)) process.exitCode = 1
   }
+  if (process.argv.includes('--write')) await writeFile(DOCUMENT, conformanceDocument(scores, failures, TARGETS))
 } finally {
-  await subject.stop()
   origin.stop()
 }

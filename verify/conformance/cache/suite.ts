@@ -1,5 +1,5 @@
 /** The npm package `http-cache-tests`, installed beside the project and never in its lockfile. */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, fork, spawn } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -52,18 +52,31 @@ async function load(folder: string, path: string): Promise<Record<string, unknow
 
 export async function loadSuite(folder: string): Promise<CacheSuite> {
   const { default: suites } = (await load(folder, 'tests/index.mjs')) as { default: readonly Suite[] }
+  return {
+    tests: suites.flatMap(({ tests }) => tests).filter((test) => test.browser_only !== true),
+    run: async (base) => await runApart(folder, base),
+  }
+}
+
+/** The suite remembers its results for as long as its process lives: each run has one of its own. */
+async function runApart(folder: string, base: string): Promise<Readonly<Record<string, Verdict>>> {
+  const child = fork(new URL('./run-suite.ts', import.meta.url), [folder, base])
+  return await new Promise((resolve, reject) => {
+    child.once('message', (verdicts) => resolve(verdicts as Record<string, Verdict>))
+    child.once('exit', (code) => reject(new Error(`The suite ended with ${code}.`)))
+  })
+}
+
+/** Every test against the cache at this base, in this process; once. */
+export async function runHere(folder: string, base: string): Promise<Readonly<Record<string, Verdict>>> {
+  const { default: suites } = (await load(folder, 'tests/index.mjs')) as { default: readonly Suite[] }
   const { runTests, getResults } = (await load(folder, 'client/runner.mjs')) as {
     runTests: (suites: readonly Suite[], fetch: unknown, isBrowser: boolean, base: string) => Promise<void>
     getResults: () => Record<string, Verdict>
   }
   const { default: fetch } = await load(folder, '../node-fetch/lib/index.mjs')
-  return {
-    tests: suites.flatMap(({ tests }) => tests).filter((test) => test.browser_only !== true),
-    run: async (base) => {
-      await runTests(suites, fetch, false, base)
-      return getResults()
-    },
-  }
+  await runTests(suites, fetch, false, base)
+  return getResults()
 }
 
 /** The suite's own origin server, on a free port. */
@@ -88,7 +101,7 @@ export async function startOrigin(folder: string): Promise<{ readonly port: numb
   return { port, stop: () => void child.kill() }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   return await new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const address = server.address()

@@ -5,23 +5,19 @@
  *         └── keep ──▶ queue of 1 ──▶ janitor ──▶ cache ──▶ reader     and what is read is neither old nor pushed out
  */
 import * as queues from '../../../packages/kernel/src/channel/queue-core.ts'
-import type { CacheEntry } from '../../../services/index/src/domain/cache-core.ts'
+import type { CacheWrite, WriteLine } from '../../../services/index/src/domain/cache-core.ts'
 import { type Model, select, step, type Task, wait } from '../model.ts'
 import type { Suite } from '../suite.ts'
 import type { IndexCores } from './cores.ts'
 
 const TTL = 1
 
-interface Write {
-  readonly key: string
-  readonly entry: CacheEntry<string>
-}
-
 function keeping(cores: IndexCores, name: string, keys: readonly string[], entries: number): Model {
   const { cache: core } = cores
   const setup = (): ReturnType<Model['setup']> => {
     const cache = core.createCache<string>()
-    const writes = queues.createQueue<Write>({ capacity: 1, overflow: 'reject' })
+    const writes = queues.createQueue<CacheWrite<string>>({ capacity: 1, overflow: 'reject' })
+    const line: WriteLine<string> = { trySend: (write) => queues.trySend(writes, write, 'normal') }
     const clock = { now: 0 }
     const book = { answered: 0, lost: 0, isStale: false, isPushedOut: false, isWrong: false }
     const isPinned = (key: string): boolean => key.startsWith('pinned')
@@ -29,7 +25,7 @@ function keeping(cores: IndexCores, name: string, keys: readonly string[], entri
     function* lookup(key: string): Task {
       yield step('finds')
       const entry = { value: key, storedAt: clock.now, expiresAt: clock.now + TTL }
-      if (queues.trySend(writes, { key, entry }, 'normal') === 'full') book.lost += 1
+      if (core.leaveWrite(line, { key, entry }) === 'lost') book.lost += 1
       yield step('answers', entry)
       book.answered += 1
     }
@@ -40,8 +36,11 @@ function keeping(cores: IndexCores, name: string, keys: readonly string[], entri
         const next = queues.tryReceive(writes)
         if (next?.tag !== 'item') return
         const kept = [...cache.entries].filter(([key, { expiresAt }]) => isPinned(key) && clock.now < expiresAt)
-        core.writeEntry(cache, next.item.key, next.item.entry, { entries, isPinned })
-        book.isPushedOut ||= kept.some(([key]) => !cache.entries.has(key)) || !cache.entries.has(next.item.key)
+        const { key, entry } = next.item
+        if (entry === undefined) core.forgetEntry(cache, key)
+        else core.writeEntry(cache, key, entry, { entries, isPinned })
+        const isGone = kept.some(([each]) => each !== key && !cache.entries.has(each))
+        book.isPushedOut ||= isGone || (entry !== undefined && !cache.entries.has(key))
       }
     }
 
@@ -98,6 +97,28 @@ export const CACHE: Suite<IndexCores> = {
     keeping(cores, 'cache: 3 lookups, two pinned, room for 2', ['pinned 1', 'pinned 2', 'a'], 2),
   ],
   mutants: [
+    {
+      name: 'a full queue fails the lookup',
+      file: 'domain/cache-core.ts',
+      find: "return line.trySend(write) === 'full' ? 'lost' : 'left'",
+      replace: "if (line.trySend(write) === 'full') throw new Error('The queue is full.'); return 'left'",
+      expect: 'exception',
+    },
+    {
+      name: 'the lookup tries until there is room',
+      file: 'domain/cache-core.ts',
+      find: "return line.trySend(write) === 'full' ? 'lost' : 'left'",
+      replace:
+        "for (let n = 0; n < 9; n += 1) if (line.trySend(write) === 'sent') return 'left'; throw new Error('It hangs.')",
+      expect: 'exception',
+    },
+    {
+      name: 'a write that is lost counts as kept',
+      file: 'domain/cache-core.ts',
+      find: "return line.trySend(write) === 'full' ? 'lost' : 'left'",
+      replace: "line.trySend(write); return 'left'",
+      expect: 'write-neither-kept-nor-counted',
+    },
     {
       name: 'an entry is read after it has expired',
       file: 'domain/cache-core.ts',

@@ -101,12 +101,7 @@ export class PmtilesPack extends Closeable implements Pack {
   async metadata(): Promise<Readonly<Record<string, unknown>>> {
     const { metadata, inner } = this.#header
     if (metadata.length === 0) return {}
-    const bytes = await opened(
-      this.#machine.inflate,
-      inner,
-      await readSection(this.file, metadata),
-      METADATA_BYTES_MAX,
-    )
+    const bytes = await opened(this.#machine.inflate, inner, await readSection(this.file, metadata), METADATA_BYTES_MAX)
     return parseMetadata(bytes)
   }
 

@@ -12,7 +12,11 @@ import type { IngressConfig } from './config.ts'
 /** Health and metrics are asked for by a few probes; this is many times what they need and still bounded. */
 const OPS_SHAPE = { rate: 100, burst: 200 }
 
-export type Seat = 'inflight' | 'stream'
+/** The code of a rate at its bound; `busy` to the clients of a service that has no name of its own for it. */
+export const RATE_CAP = 'rate_cap'
+
+/** `own` is that of a route whose handler counts itself; here it only holds up a shutdown. */
+export type Seat = 'inflight' | 'stream' | 'own'
 
 export class Admission {
   readonly #runtime: Runtime
@@ -20,7 +24,7 @@ export class Admission {
   #bucket: TokenBucket | undefined
   #byAddress: AddressRates | undefined
   #config: IngressConfig
-  readonly #taken: Record<Seat, number> = { inflight: 0, stream: 0 }
+  readonly #taken: Record<Seat, number> = { inflight: 0, stream: 0, own: 0 }
 
   constructor(runtime: Runtime, config: IngressConfig) {
     this.#runtime = runtime
@@ -44,22 +48,25 @@ export class Admission {
     if (!this.#ops.tryTake()) throw busy('Too many health and metrics requests; ask less often.', this.#ops.waitMs())
   }
 
-  /** What one client may ask is judged first: who is over it takes nothing from the others. */
-  takeRate(address: string): void {
+  /** What one client may ask; judged first, so that who is over it takes nothing from the others. */
+  takeRateOf(address: string): void {
     const waitMs = address === '' ? 0 : (this.#byAddress?.take(address) ?? 0)
-    if (waitMs > 0) {
-      this.#runtime.metrics.count('quota_exhaustions_total', { kind: 'ip' })
-      throw busy(`One address may ask ${this.#config.max_rps_per_address} times a second here; slow down.`, waitMs)
-    }
+    if (waitMs === 0) return
+    this.#runtime.metrics.count('quota_exhaustions_total', { kind: 'ip' })
+    throw tooOften(`One address may ask ${this.#config.max_rps_per_address} times a second here; slow down.`, waitMs)
+  }
+
+  /** What all clients together may. */
+  takeRate(): void {
     if (this.#bucket === undefined || this.#bucket.tryTake()) return
     this.#runtime.metrics.count('quota_exhaustions_total', { kind: 'rps' })
-    throw busy(`This service takes ${this.#config.max_rps} requests a second; slow down.`, this.#bucket.waitMs())
+    throw tooOften(`This service takes ${this.#config.max_rps} requests a second; slow down.`, this.#bucket.waitMs())
   }
 
   /** Takes a seat that `release` must give back. */
   take(seat: Seat): void {
     const max = seat === 'inflight' ? this.#config.max_inflight : this.#config.max_streams
-    if (this.#taken[seat] >= max) {
+    if (seat !== 'own' && this.#taken[seat] >= max) {
       const { name, quota } = SEATS[seat]
       this.#runtime.metrics.count('quota_exhaustions_total', { kind: quota })
       throw busy(`${max} ${name} are open; try again soon.`)
@@ -72,11 +79,11 @@ export class Admission {
   }
 
   get open(): number {
-    return this.#taken.inflight + this.#taken.stream
+    return this.#taken.inflight + this.#taken.stream + this.#taken.own
   }
 }
 
-const SEATS: Readonly<Record<Seat, { readonly name: string; readonly quota: string }>> = {
+const SEATS: Readonly<Record<Exclude<Seat, 'own'>, { readonly name: string; readonly quota: string }>> = {
   inflight: { name: 'requests', quota: 'inflight' },
   stream: { name: 'streams', quota: 'streams' },
 }
@@ -88,6 +95,10 @@ function ratesOf({ clock }: Runtime, config: IngressConfig): AddressRates | unde
 
 function bucketOf({ clock }: Runtime, { max_rps, burst }: IngressConfig): TokenBucket | undefined {
   return max_rps === 0 ? undefined : new TokenBucket(clock, { rate: max_rps, burst })
+}
+
+function tooOften(detail: string, waitMs: number): CairnError {
+  return new CairnError('Busy', detail, { code: RATE_CAP, retryAfterMs: Math.max(1, waitMs) })
 }
 
 function busy(detail: string, retryAfterMs = 1000): CairnError {

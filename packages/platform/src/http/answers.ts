@@ -1,6 +1,7 @@
 /** How answers look: errors as problems, the headers every answer carries, and what is counted and logged of it. */
 import { CairnError, type Runtime, type Shutdown, toCairnError } from '@cairn/kernel'
 import { AccessLog } from './access-log.ts'
+import { RATE_CAP } from './admission.ts'
 import { BODY_CAP } from './body.ts'
 import type { IngressConfig } from './config.ts'
 import { crossOriginHeaders } from './cross-origin.ts'
@@ -67,7 +68,8 @@ export class Answers {
   }
 
   #named(error: CairnError): CairnError {
-    const own = this.#style.codes?.[error.code]
+    const { codes } = this.#style
+    const own = codes?.[error.code] ?? (error.code === RATE_CAP ? (codes?.['busy'] ?? 'busy') : undefined)
     if (own === undefined) return error
     const { kind, message, retryAfterMs, cause } = error
     return new CairnError(kind, message, {

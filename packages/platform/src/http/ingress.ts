@@ -9,7 +9,7 @@
  * its deadline, or when the service stops waiting.
  */
 import { CairnError, parseBudget, type Runtime, type Shutdown, type TaskContext, timedOut, Watch } from '@cairn/kernel'
-import type { IpBlock } from '@cairn/wire'
+import type { IpBlock, Scope } from '@cairn/wire'
 import { AccountedStream, letGo } from './accounted-stream.ts'
 import { Admission } from './admission.ts'
 import { Answers, type ProblemStyle } from './answers.ts'
@@ -173,7 +173,8 @@ export class Ingress {
       const forwardedFor = headers.slot('x-forwarded-for')
       exchange.clientAddress = clientAddress(exchange.clientAddress, forwardedFor, this.#proxies)
     }
-    this.#admission.takeRate(exchange.clientAddress)
+    this.#admission.takeRateOf(exchange.clientAddress)
+    if (exchange.served?.route.limits?.admission !== 'handler') this.#admission.takeRate()
     const origins = this.#config.cors.allow_origins
     refuseCrossSiteWrite(request.method, headers, origins)
     if (match.tag === 'unknown') throw notFound()
@@ -209,12 +210,14 @@ export class Ingress {
     const { route } = served
     const { headers } = exchange
     exchange.params = params
-    if (route.scope !== undefined)
-      authorize(this.#options.authorizer, exchange, route.scope, params['address'], this.#runtime.metrics)
+    if (route.scope !== undefined) this.#authorize(exchange, route.scope, params['address'])
+    const furtherScope = route.furtherScope?.(exchange)
+    if (furtherScope !== undefined) this.#authorize(exchange, furtherScope, params['address'])
     checkExpectation(headers)
     const { stream } = route.limits ?? {}
     const isStreaming = typeof stream === 'function' ? stream(exchange) : stream === true
-    const seat = isStreaming ? 'stream' : 'inflight'
+    const streamSeat = route.limits?.admission === 'handler' ? 'own' : 'stream'
+    const seat = isStreaming ? streamSeat : 'inflight'
     this.#admission.take(seat)
     exchange.seat = seat
     served.open += 1
@@ -231,6 +234,10 @@ export class Ingress {
       exchange.deadline.throwIfExpired('the request')
       return this.#run(exchange, served)
     })
+  }
+
+  #authorize(exchange: Exchange, scope: Scope, address: string | undefined): void {
+    authorize(this.#options.authorizer, exchange, scope, address, this.#runtime.metrics)
   }
 
   #setBudget(exchange: Exchange, serverMs: number | undefined): void {

@@ -19,7 +19,7 @@ export function takeBody(
   metrics: Metrics,
 ): Promise<void> | undefined {
   const { headers, request } = exchange
-  const isStreaming = exchange.seat === 'stream'
+  const isStreaming = exchange.seat !== 'inflight'
   const wholeMax = route.limits?.bodyBytes ?? config.max_body_bytes
   const bytesMax = isStreaming ? (route.limits?.streamBytes ?? wholeMax) : wholeMax
   const declared = declaredLength(headers.slot('content-length'))

@@ -62,6 +62,11 @@ export interface RouteLimits {
    * and its body, in the identity coding only, is handed over as it comes.
    */
   readonly stream?: boolean | ((head: RequestHead) => boolean)
+  /**
+   * The handler judges itself how many of all clients it takes, a second and at once, when it knows whom it serves:
+   * what is not genuine takes nothing from what is. The rate of one address is judged before it, as everywhere.
+   */
+  readonly admission?: 'handler'
 }
 
 export interface ResponseRow {
@@ -83,6 +88,8 @@ export interface RouteRow<P, Q, B> {
   readonly lane: Lane
   /** The capability the route asks for; without one it is open. */
   readonly scope?: Scope
+  /** One more that this request needs, for what its query asks for beside. */
+  readonly furtherScope?: (head: RequestHead) => Scope | undefined
   readonly params?: P
   readonly query?: Q
   /** A schema for JSON, or `bytes` for the body as it is. */
@@ -122,6 +129,8 @@ export function defineRoutes(rows: readonly Route[]): RouteTable {
     if (row.body !== undefined && row.method === 'GET') throw new TypeError(`${name}: a GET takes no body.`)
     if (row.body !== undefined && row.body !== 'bytes' && row.limits?.stream !== undefined)
       throw new TypeError(`${name}: a route that streams takes bytes; it may read JSON out of them itself.`)
+    if (row.limits?.admission !== undefined && row.limits.stream !== true)
+      throw new TypeError(`${name}: a handler that counts its requests itself has to read them itself: let it stream.`)
     if (row.lane === 'ops' && (row.body !== undefined || row.scope !== undefined || row.limits !== undefined))
       throw new TypeError(`${name}: an ops route has no body, scope or limits.`)
   }

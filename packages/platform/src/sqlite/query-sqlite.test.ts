@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Deadline, leaks, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { openIsolated } from '../real-platform.ts'
-import { QUERY_SQLITE, querySqlite } from './query-sqlite.ts'
+import { identifyFile, QUERY_SQLITE, querySqlite } from './query-sqlite.ts'
 
 async function withDatabase(run: (path: string, directory: string) => void | Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'cairn-sqlite-'))
@@ -66,5 +66,16 @@ test('a query that does not end loses its process, and the next one gets another
     assert.equal((await isolated.run(QUERY_SQLITE, { path, ...query }, within(30_000))).length, 2)
     await isolated.close()
     assert.deepEqual(leaks(runtime), [])
+  })
+})
+
+test('a question about one file is not answered from another that took its name', async () => {
+  await withDatabase(async (path, directory) => {
+    const file = identifyFile(path)
+    assert.equal(querySqlite({ path, ...query, file }).length, 2)
+    await copyFile(path, join(directory, 'other.db'))
+    await rename(join(directory, 'other.db'), path)
+    assert.throws(() => querySqlite({ path, ...query, file }), { kind: 'StorageBusy' })
+    assert.throws(() => identifyFile(join(directory, 'nothing')), { kind: 'NotFound' })
   })
 })

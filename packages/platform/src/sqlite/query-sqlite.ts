@@ -41,8 +41,12 @@ export function querySqlite({ path, sql, parameters, rowsMax, file }: SqliteQuer
 
 /** Runs in the other process; use it through `IDENTIFY_FILE`. */
 export function identifyFile(path: string): string {
-  const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true })
-  return [dev, ino, size, mtimeNs].join(' ')
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true })
+    return [dev, ino, size, mtimeNs, ctimeNs].join(' ')
+  } catch (error) {
+    throw new CairnError('NotFound', `There is no file at ${path}.`, { cause: error })
+  }
 }
 
 function checkFile(path: string, file: string | undefined): void {

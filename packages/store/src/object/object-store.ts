@@ -7,13 +7,14 @@
  * From the look at a chunk to the moment the index knows that the object refers to it, the commit keeps the chunk from
  * the sweeper.
  */
-import { CairnError, sleep } from '@cairn/kernel'
+import { CairnError, isKind, sleep } from '@cairn/kernel'
 import { type Address, addressFromDigest, addressOf, blake3, digestOf, type Manifest } from '@cairn/wire'
 import { endLease, keep, unlease } from '../chunk/lease-core.ts'
 import * as presence from '../chunk/presence-core.ts'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/entry-codec.ts'
 import type { Submission } from '../journal/appender.ts'
+import type { Draft } from '../journal/group.ts'
 import { KIND, type Store } from '../store.ts'
 import { decodeObject, digestsOf, encodeHold, encodeObject, type ObjectFacts, pagesOf } from './object-record.ts'
 import { RecentFacts } from './recent-facts.ts'
@@ -34,6 +35,8 @@ export interface ObjectCommit {
   readonly manifest: Manifest | undefined
   /** Lets go of the object's chunks at its commit, and keeps what else it has: one upload may bring many objects. */
   readonly upload: string
+  /** Holds the object from its first moment on, in the same write. */
+  readonly owner?: string | undefined
 }
 
 /** An object that is here, or that somebody else is putting. */
@@ -50,6 +53,8 @@ export class ObjectStore {
   readonly #recent = new RecentFacts()
   /** Holds in line or not in the index yet, by object. */
   readonly #newHolds = new Map<Address, Set<number>>()
+  /** Those of them that are durable, and the LSN at which the index will have them. */
+  readonly #settledHolds = new Map<number, { readonly id: Address; readonly lsn: number }>()
   #serial = 0
 
   constructor(store: Store, chunks: SegmentChunkStore) {
@@ -57,8 +62,29 @@ export class ObjectStore {
     this.#chunks = chunks
   }
 
-  /** Makes the object visible, durably. `Conflict` `missing_chunks`, with the ids as its cause, if any is not here. */
+  /**
+   * Makes the object visible, durably, and held if it has an owner. `Conflict` `missing_chunks`, with the ids as its
+   * cause, if any is not here.
+   */
   async commit(object: ObjectCommit): Promise<'new' | 'present'> {
+    const { id, owner } = object
+    if (owner !== undefined) checkOwner(owner)
+    const outcome = await this.#commit(object)
+    // One that was here has records of its own; the hold is a write by itself.
+    if (outcome === 'present' && owner !== undefined) await this.#holdPresent(owner, id)
+    return outcome
+  }
+
+  async #holdPresent(owner: string, id: Address): Promise<void> {
+    try {
+      await this.hold(owner, id)
+    } catch (cause) {
+      if (isKind(cause, 'NotFound')) throw raced('The object was removed while it was put; try again.', cause)
+      throw cause
+    }
+  }
+
+  async #commit(object: ObjectCommit): Promise<'new' | 'present'> {
     const known = this.#decidePut(object.id)
     if (known.tag !== 'write') return await this.#joined(known)
     this.#serial += 1
@@ -128,20 +154,27 @@ export class ObjectStore {
     if (!presence.exists(this.#presence, id, this.#isIndexed(id))) {
       throw new CairnError('NotFound', `There is no object ${id} to hold.`)
     }
-    const object = digestOf(id)
-    const payload = encodeHold({ owner: checkOwner(owner), object })
-    const draft = { kind: KIND.hold, flags: 0, id: holdId(owner, object), payload }
-    this.#serial += 1
-    const serial = this.#serial
-    const newHolds = this.#newHolds.get(id) ?? new Set()
-    this.#newHolds.set(id, newHolds.add(serial))
+    const draft = holdDraft(checkOwner(owner), id)
+    const serial = this.#beginHold(id)
     try {
       await this.#store.submit([draft]).durable()
       await this.#store.index.flush()
     } finally {
-      newHolds.delete(serial)
-      if (newHolds.size === 0) this.#newHolds.delete(id)
+      this.#endHold(id, serial)
     }
+  }
+
+  #beginHold(id: Address): number {
+    this.#serial += 1
+    const newHolds = this.#newHolds.get(id) ?? new Set()
+    this.#newHolds.set(id, newHolds.add(this.#serial))
+    return this.#serial
+  }
+
+  #endHold(id: Address, serial: number): void {
+    const newHolds = this.#newHolds.get(id)
+    newHolds?.delete(serial)
+    if (newHolds?.size === 0) this.#newHolds.delete(id)
   }
 
   /** Whether `owner` held it. */
@@ -172,6 +205,11 @@ export class ObjectStore {
       this.#keeping.delete(lease)
       endLease(this.#store.leases, lease)
     }
+    for (const [serial, { id, lsn: at }] of this.#settledHolds) {
+      if (at > lsn) continue
+      this.#settledHolds.delete(serial)
+      this.#endHold(id, serial)
+    }
   }
 
   /**
@@ -187,10 +225,7 @@ export class ObjectStore {
       const known = this.#decidePut(object.id)
       return known.tag === 'write' ? { tag: 'submitted', write: this.#submit(object, pages) } : known
     }
-    throw new CairnError('StorageBusy', 'Chunks keep going while the object is committed; try again.', {
-      code: 'commit_raced',
-      retryAfterMs: 1_000,
-    })
+    throw raced('Chunks keep going while the object is committed; try again.')
   }
 
   /** The object keeps its chunks from now on. */
@@ -241,11 +276,19 @@ export class ObjectStore {
     throw new CairnError('Conflict', detail, { code: 'missing_chunks', cause: missing })
   }
 
-  #submit({ id, size, type, chunkSize }: ObjectCommit, pages: Uint8Array): Submission {
+  #submit({ id, size, type, chunkSize, owner }: ObjectCommit, pages: Uint8Array): Submission {
     const payload = encodeObject({ size, type, chunkSize, pages })
     const draft = { kind: KIND.object, flags: 0, id: digestOf(id), payload }
-    const onSettled = (): void => presence.settle(this.#presence, id, write)
-    const write = this.#store.submit([draft], { onSettled })
+    const onSettled = (error: CairnError | undefined): void => {
+      presence.settle(this.#presence, id, write)
+      if (hold === undefined) return
+      // Until the index has it, it is known from here.
+      if (error === undefined) this.#settledHolds.set(hold, { id, lsn: this.#store.journal.syncedLsn })
+      else this.#endHold(id, hold)
+    }
+    const drafts = owner === undefined ? [draft] : [draft, holdDraft(owner, id)]
+    const write = this.#store.submit(drafts, { onSettled })
+    const hold = owner === undefined ? undefined : this.#beginHold(id)
     presence.begin(this.#presence, id, { tag: 'put', token: write })
     return write
   }
@@ -274,6 +317,15 @@ export class ObjectStore {
 function addressesOf({ chunkIds }: Manifest, from: number): Address[] {
   const step = chunkIds.subarray(from * DIGEST_BYTES, (from + CHUNKS_PER_STEP) * DIGEST_BYTES)
   return [...digestsOf(step)].map((digest) => addressFromDigest(digest))
+}
+
+function holdDraft(owner: string, id: Address): Draft {
+  const object = digestOf(id)
+  return { kind: KIND.hold, flags: 0, id: holdId(owner, object), payload: encodeHold({ owner, object }) }
+}
+
+function raced(detail: string, cause?: unknown): CairnError {
+  return new CairnError('StorageBusy', detail, { code: 'commit_raced', retryAfterMs: 1_000, cause })
 }
 
 /** One hold of an owner on an object is one id. */

@@ -13,6 +13,8 @@ export class HotBytes<T> {
   readonly #ttlMs: number
   readonly #held = new Map<string, Held<T>>()
   #bytes = 0
+  /** The one most recently used: it stands last already. */
+  #latest = ''
 
   constructor(clock: Clock, bytesMax: number, ttlMs: number) {
     this.#clock = clock
@@ -27,9 +29,12 @@ export class HotBytes<T> {
       this.delete(key)
       return undefined
     }
-    // Most recently used last.
-    this.#held.delete(key)
-    this.#held.set(key, held)
+    if (key !== this.#latest) {
+      // Most recently used last.
+      this.#held.delete(key)
+      this.#held.set(key, held)
+      this.#latest = key
+    }
     return held.value
   }
 
@@ -37,6 +42,7 @@ export class HotBytes<T> {
     this.delete(key)
     if (bytes > this.#bytesMax) return
     this.#held.set(key, { value, bytes, until: this.#clock.now() + this.#ttlMs })
+    this.#latest = key
     this.#bytes += bytes
     for (const [oldest] of this.#held) {
       if (this.#bytes <= this.#bytesMax) return

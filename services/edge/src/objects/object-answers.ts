@@ -6,12 +6,14 @@
 
 import type { CallContext, StorageClient } from '@cairn/clients'
 import { type CairnError, Deadline, isKind, type Runtime } from '@cairn/kernel'
-import type { IncomingResponse, IngressResponse } from '@cairn/platform'
+import { type IncomingResponse, type IngressResponse, isSelective } from '@cairn/platform'
 import { type Address, entityTagOf } from '@cairn/wire'
 import { HotBytes } from '../answers/hot-bytes.ts'
 import {
   type AnyContext,
   collect,
+  countOut,
+  frozen,
   inMemory,
   isMultiple,
   type Representation,
@@ -58,7 +60,11 @@ interface HotObject {
   readonly bytes: Uint8Array
   readonly type: string | undefined
   readonly disposition: string | undefined
+  /** The answer to a request that says nothing else, as it was last dressed. */
+  plain?: { readonly dress: Dress; readonly answer: IngressResponse }
 }
+
+const FROM_MEMORY = { kind: 'memory' }
 
 export class ObjectAnswers {
   readonly #around: ObjectSurroundings
@@ -116,12 +122,20 @@ export class ObjectAnswers {
   }
 
   #fromMemory(context: AnyContext, id: Address, hot: HotObject, dress: Dress): IngressResponse {
-    this.#around.runtime.metrics.count('edge_cache_hits_total', { kind: 'memory' })
+    const { metrics } = this.#around.runtime
+    metrics.count('edge_cache_hits_total', FROM_MEMORY)
+    const isPlain = context.method === 'GET' && !isSelective(context.headers)
+    if (isPlain && hot.plain?.dress === dress) {
+      countOut(metrics, dress.route, hot.bytes.length)
+      return hot.plain.answer
+    }
     const { bytes, type, disposition } = hot
     const isTyped = dress.type !== undefined
     const extra = !isTyped && disposition !== undefined ? ['Content-Disposition', disposition] : []
     const what = { ...this.#dressed(id, dress, extra), type: dress.type ?? type, ...inMemory(bytes) }
-    return serve(context, what, this.#serving(dress))
+    const answer = serve(context, what, this.#serving(dress))
+    if (isPlain) hot.plain = { dress, answer: frozen(answer) }
+    return answer
   }
 
   /** The storage decides about conditions and ranges; its tag is ours. */

@@ -1,7 +1,7 @@
 /** A pack as the edge serves it: its tiles by `@cairn/packs`, the file itself from the same drive, its address by reading all of it. */
 import { CairnError, Deadline } from '@cairn/kernel'
 import { type Pack as Archive, openPack, type PackFacts, TILE_TYPES } from '@cairn/packs'
-import type { DiskFile, Inflate, Platform } from '@cairn/platform'
+import { type DiskFile, IDENTIFY_FILE, type Inflate, type Platform } from '@cairn/platform'
 import { type Address, addressFromDigest, type ByteRange, createBlake3, type JsonObject } from '@cairn/wire'
 import type { OpenPack, Pack, PackTile, PackWait, TileFacts } from './pack-source.ts'
 
@@ -11,16 +11,28 @@ const TILE_MS = 1_000
 const READ_BYTES = 1024 * 1024
 const MEDIA_TYPES = { pmtiles: 'application/vnd.pmtiles', mbtiles: 'application/vnd.sqlite3' } as const
 
-/** Opens packs of this machine. */
+/** Addresses kept of files that have not changed since they were read; the oldest are worked out again. */
+const ADDRESSES_MAX = 1000
+
+/** Opens packs of this machine. A file that is opened again and has not changed is not read again for its address. */
 export function packOpener(platform: Platform, inflate: Inflate): OpenPack {
-  const { disk, isolated, clock } = platform
+  const { disk, isolated, workers, clock } = platform
+  const addresses = new Map<string, Address>()
   return async ({ path, address }, { signal }) => {
     const options = { deadline: Deadline.after(clock, OPEN_MS), signal }
+    const identify = async (): Promise<string> => await workers.run(IDENTIFY_FILE, path, options)
+    const identity = await identify()
     const archive = await openPack({ runtime: platform, disk, isolated, inflate }, path, options)
     await using opened = new AsyncDisposableStack()
     opened.use(archive)
     const size = await archive.file.size()
-    const found = await addressOfFile(archive.file, size, options)
+    const found = addresses.get(identity) ?? (await addressOfFile(archive.file, size, options))
+    if ((await identify()) !== identity) {
+      throw new CairnError('StorageBusy', 'The file was replaced while it was opened. Open it again.')
+    }
+    addresses.set(identity, found)
+    const [oldest] = addresses.size > ADDRESSES_MAX ? addresses.keys() : []
+    if (oldest !== undefined) addresses.delete(oldest)
     if (address !== undefined && address !== found) {
       throw new CairnError('Integrity', `The pack is ${found}, not ${address}.`, { code: 'pack_corrupt' })
     }

@@ -1,11 +1,19 @@
 /** A pack as a file with ranges, as tiles, and as TileJSON. */
 import { CairnError, type Runtime } from '@cairn/kernel'
-import { empty, type Inflate, type IngressResponse, openCoded } from '@cairn/platform'
+import { empty, type Inflate, type IngressResponse, isSelective, openCoded } from '@cairn/platform'
 import { type Address, addressOf, entityTagOf } from '@cairn/wire'
 import { accepts } from '../answers/accept-encoding.ts'
 import { INERT } from '../answers/guard-headers.ts'
 import { HotBytes } from '../answers/hot-bytes.ts'
-import { type AnyContext, inMemory, type Representation, type Serving, serve } from '../answers/serve.ts'
+import {
+  type AnyContext,
+  countOut,
+  frozen,
+  inMemory,
+  type Representation,
+  type Serving,
+  serve,
+} from '../answers/serve.ts'
 import type { EdgeConfig } from '../config.ts'
 import { inflatesTooFar, packUnusable } from '../errors.ts'
 import type { PackTile } from './pack-source.ts'
@@ -27,7 +35,11 @@ interface HotTile {
   readonly bytes: Uint8Array
   readonly etag: string
   readonly coding: PackTile['coding']
+  /** The answer to a request that says nothing else: under the pack's name, and under its address. */
+  answers: { named?: IngressResponse; pinned?: IngressResponse }
 }
+
+const FROM_PACK = { kind: 'pack' }
 
 export class PackAnswers {
   readonly #runtime: Runtime
@@ -48,7 +60,7 @@ export class PackAnswers {
   file(context: AnyContext, request: PackRequest): IngressResponse {
     const held = this.#packs.hold(request.name, request.address)
     const { pack } = held
-    this.#runtime.metrics.count('edge_cache_hits_total', { kind: 'pack' })
+    this.#runtime.metrics.count('edge_cache_hits_total', FROM_PACK)
     const headers = this.#headers(request, entityTagOf(pack.address))
     const what: Representation = {
       status: 200,
@@ -75,14 +87,11 @@ export class PackAnswers {
     request: PackRequest,
     place: { readonly z: number; readonly x: number; readonly y: number },
   ): IngressResponse | Promise<IngressResponse> {
-    const held = this.#packs.hold(request.name, request.address)
-    const key = `${held.pack.address} ${place.z}/${place.x}/${place.y}`
+    const seen = this.#packs.look(request.name, request.address)
+    const key = `${seen.pack.address} ${place.z}/${place.x}/${place.y}`
     const hot = this.#tiles.get(key)
-    if (hot !== undefined) {
-      held[Symbol.dispose]()
-      return this.#tileAnswer(context, request, held, hot)
-    }
-    return this.#readTile(context, request, held, place, key)
+    if (hot !== undefined) return this.#tileAnswer(context, request, seen, hot, key)
+    return this.#readTile(context, request, this.#packs.hold(request.name, request.address), place, key)
   }
 
   async #readTile(
@@ -101,27 +110,34 @@ export class PackAnswers {
       throw packUnusable(request.name, error)
     }
     const { bytes, coding } = tile ?? { bytes: new Uint8Array(0), coding: undefined }
-    const hot = tile === undefined ? 'missing' : { bytes, coding, etag: entityTagOf(addressOf(bytes)) }
+    const hot = tile === undefined ? 'missing' : { bytes, coding, etag: entityTagOf(addressOf(bytes)), answers: {} }
     this.#tiles.set(key, hot, bytes.length + 200)
-    return await this.#tileAnswer(context, request, held, hot)
+    return await this.#tileAnswer(context, request, held, hot, key)
   }
 
   #tileAnswer(
     context: AnyContext,
     request: PackRequest,
-    { pack, config }: HeldPack,
+    { pack, config }: Pick<HeldPack, 'pack' | 'config'>,
     tile: HotTile | 'missing',
+    key: string,
   ): IngressResponse | Promise<IngressResponse> {
     if (tile === 'missing') {
       if (config.missing_tile === 404) throw new CairnError('NotFound', 'The pack has no such tile.')
       return empty(204, this.#headers(request, undefined))
     }
-    this.#runtime.metrics.count('edge_cache_hits_total', { kind: 'pack' })
+    this.#runtime.metrics.count('edge_cache_hits_total', FROM_PACK)
     const type = pack.facts.mediaType
     const { coding } = tile
     if (coding === undefined || accepts(context.headers.get('accept-encoding'), coding))
       return this.#bytes(context, request, tile, type, coding)
-    return this.#plain(tile).then((plain) => this.#bytes(context, request, plain, type, coding))
+    const plainKey = `${key} plain`
+    const plain = this.#tiles.get(plainKey)
+    if (plain !== undefined && plain !== 'missing') return this.#bytes(context, request, plain, type, coding)
+    return this.#plain(tile).then((opened) => {
+      this.#tiles.set(plainKey, opened, opened.bytes.length + 200)
+      return this.#bytes(context, request, opened, type, coding)
+    })
   }
 
   async #plain({ bytes, coding }: HotTile): Promise<HotTile> {
@@ -129,7 +145,7 @@ export class PackAnswers {
     if (coding === undefined) throw new CairnError('Internal', 'A tile without coding was to be decoded.')
     try {
       const plain = await openCoded(this.#inflate, coding, bytes, { bytesMax, ratioMax })
-      return { bytes: plain, coding: undefined, etag: entityTagOf(addressOf(plain)) }
+      return { bytes: plain, coding: undefined, etag: entityTagOf(addressOf(plain)), answers: {} }
     } catch (error) {
       if (error instanceof CairnError && error.kind === 'TooLarge') throw inflatesTooFar(bytesMax)
       throw new CairnError('Integrity', 'The tile is not in the coding its pack says.', {
@@ -147,6 +163,13 @@ export class PackAnswers {
     type: string,
     stored: PackTile['coding'],
   ): IngressResponse {
+    const isPlain = context.method === 'GET' && !isSelective(context.headers)
+    const known = request.address === undefined ? 'named' : 'pinned'
+    const before = isPlain ? tile.answers[known] : undefined
+    if (before !== undefined) {
+      countOut(this.#runtime.metrics, 'p', tile.bytes.length)
+      return before
+    }
     const headers = [...this.#headers(request, tile.etag), ...(stored === undefined ? [] : VARY)]
     const coded = tile.coding === undefined ? [] : ['Content-Encoding', tile.coding]
     const what = {
@@ -157,7 +180,9 @@ export class PackAnswers {
       cachingHeaders: headers,
       ...inMemory(tile.bytes),
     }
-    return serve(context, what, this.#serving())
+    const answer = serve(context, what, this.#serving())
+    if (isPlain) tile.answers[known] = frozen(answer)
+    return answer
   }
 
   /** TileJSON 3, with URLs that lead back here. */
@@ -176,7 +201,7 @@ export class PackAnswers {
     return this.#bytes(
       context,
       request,
-      { bytes, coding: undefined, etag: entityTagOf(addressOf(bytes)) },
+      { bytes, coding: undefined, etag: entityTagOf(addressOf(bytes)), answers: {} },
       'application/json',
       undefined,
     )

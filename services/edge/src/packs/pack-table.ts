@@ -52,10 +52,7 @@ export class PackTable {
 
   /** The pack of this name, and of this address where one is asked for. */
   hold(name: string, address: Address | undefined): HeldPack {
-    const row = this.#packs.get(name)
-    if (row === undefined) throw noSuchPack(name)
-    if (row.tag === 'failed') throw packUnusable(name, row.error)
-    if (address !== undefined && row.pack.address !== address) throw noSuchPack(`${name}@${address}`)
+    const row = this.#find(name, address)
     row.users += 1
     let isHeld = true
     return {
@@ -68,6 +65,19 @@ export class PackTable {
         this.#closeIfUnused(row)
       },
     }
+  }
+
+  /** The same for a look at what is in memory, in this step alone: it may be closed after it. */
+  look(name: string, address: Address | undefined): Pick<HeldPack, 'pack' | 'config'> {
+    return this.#find(name, address)
+  }
+
+  #find(name: string, address: Address | undefined): Mounted {
+    const row = this.#packs.get(name)
+    if (row === undefined) throw noSuchPack(name)
+    if (row.tag === 'failed') throw packUnusable(name, row.error)
+    if (address !== undefined && row.pack.address !== address) throw noSuchPack(`${name}@${address}`)
+    return row
   }
 
   /** Opens what is new or changed, closes what is gone. A pack that cannot be opened keeps the one before it. */

@@ -18,6 +18,17 @@ export interface CacheCore<V> {
   readonly entries: Map<string, CacheEntry<V>>
 }
 
+/** What a lookup hands to the janitor; without an entry, what is kept is to be forgotten. */
+export interface CacheWrite<V> {
+  readonly key: string
+  readonly entry: CacheEntry<V> | undefined
+}
+
+/** The end of the queue that lookups see. */
+export interface WriteLine<V> {
+  trySend(write: CacheWrite<V>): 'sent' | 'full' | 'closed'
+}
+
 export function createCache<V>(): CacheCore<V> {
   return { entries: new Map() }
 }
@@ -25,6 +36,11 @@ export function createCache<V>(): CacheCore<V> {
 export function readEntry<V>(cache: CacheCore<V>, key: string, now: number): CacheEntry<V> | undefined {
   const entry = cache.entries.get(key)
   return entry !== undefined && now < entry.expiresAt ? entry : undefined
+}
+
+/** Leaves a write for the janitor; `lost` where there is no room. Never waits and never fails: the answer goes out. */
+export function leaveWrite<V>(line: WriteLine<V>, write: CacheWrite<V>): 'left' | 'lost' {
+  return line.trySend(write) === 'full' ? 'lost' : 'left'
 }
 
 /** Janitor only. */

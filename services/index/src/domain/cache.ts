@@ -14,12 +14,6 @@ export interface CacheLimits {
   readonly isPinned: (key: string) => boolean
 }
 
-interface Write<V> {
-  readonly key: string
-  /** Absent: what is kept is to be forgotten. */
-  readonly entry: core.CacheEntry<V> | undefined
-}
-
 /** How soon what has expired gives its memory back; it is not read any more from the moment it does. */
 const SWEEP_MS = 1000
 
@@ -27,7 +21,7 @@ export class Cache<V> {
   readonly #runtime: Runtime
   readonly #limits: () => CacheLimits
   readonly #core = core.createCache<V>()
-  readonly #writes: Queue<Write<V>>
+  readonly #writes: Queue<core.CacheWrite<V>>
 
   constructor(runtime: Runtime, limits: () => CacheLimits) {
     this.#runtime = runtime
@@ -54,8 +48,9 @@ export class Cache<V> {
     if (this.read(key) !== undefined) this.#write({ key, entry: undefined })
   }
 
-  #write(write: Write<V>): void {
-    if (this.#writes.trySend(write) === 'full') this.#runtime.metrics.count('index_cache_writes_lost_total')
+  #write(write: core.CacheWrite<V>): void {
+    const left = core.leaveWrite(this.#writes, write)
+    if (left === 'lost') this.#runtime.metrics.count('index_cache_writes_lost_total')
   }
 
   /** The body of the janitor, the only writer. In amnesia everything is forgotten every `purgeMs`. */

@@ -92,7 +92,7 @@ export class Announcer {
         // What came between the last look and the first event is found by another look.
         for await (const { event, data } of storage.events({ deadline, signal }, () => this.look())) {
           if (event === 'gap') this.look()
-          else if (event === 'x') this.#ingested(addressIn(data))
+          else if (event === 'storage.ingest') this.#ingested(addressIn(data))
         }
       } catch (error) {
         throwIfCanceled(signal)

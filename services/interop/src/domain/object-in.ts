@@ -9,7 +9,7 @@ import { CairnError } from '@cairn/kernel'
 import { type Address, DEFAULT_CHUNK_BYTES, ManifestBuilder } from '@cairn/wire'
 
 /** What storage takes in one request. */
-const WHOLE_BYTES_MAX = 1024 * 1024
+export const WHOLE_BYTES_MAX = 1024 * 1024
 
 export interface StreamedObject {
   readonly address: Address

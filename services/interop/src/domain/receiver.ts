@@ -15,7 +15,7 @@ import type { Audit, InteropEvents } from '../audit.ts'
 import { full, needsStorage } from '../errors.ts'
 import type { Rule } from '../rules/rule.ts'
 import type { Ledger } from './ledger.ts'
-import { storeObject } from './object-in.ts'
+import { storeObject, WHOLE_BYTES_MAX } from './object-in.ts'
 import type { Passport } from './passport.ts'
 import type { Pressure } from './pressure.ts'
 import { replayHash } from './replay-keys.ts'
@@ -123,6 +123,12 @@ export class Receiver {
     const { storage, passport, pressure } = this.#parts
     if (storage === undefined) throw needsStorage()
     const narrowed = { ...context, caveats: passport.forBody(address) }
+    if (body.length <= WHOLE_BYTES_MAX) {
+      await pressure.call('storage', 'put_held', narrowed, async (call) => {
+        await storage.putHeld(OWNER, body, contentType, call)
+      })
+      return
+    }
     await pressure.call('storage', 'put', narrowed, async (call) => await storeObject(storage, body, contentType, call))
     await pressure.call('storage', 'hold', narrowed, async (call) => await storage.hold(OWNER, address, call))
   }

@@ -1,8 +1,9 @@
 /** `POST /webhooks/:provider`: bodies read and judged byte for byte, before anything of theirs takes a place in line. */
 import type { AuditFacts } from '@cairn/clients'
 import { CairnError, type Deadline } from '@cairn/kernel'
-import { type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
+import { abortable, type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
+import type { Seat } from '../domain/verification-gate.ts'
 import type { Webhook } from '../domain/webhook.ts'
 import { noSuchProvider, refusal, shed } from '../errors.ts'
 import type { InteropParts } from '../parts.ts'
@@ -33,7 +34,8 @@ export function webhookRoutes(parts: InteropParts): RouteTable {
       params,
       body: 'bytes',
       // The handler reads the body itself: how much may come is the provider's, and each address has its share.
-      limits: { stream: true, streamBytes: BODY_BYTES_MAX },
+      // The gate bounds what is read at once; the rate is that of genuine ones, so it is judged after the signature.
+      limits: { stream: true, streamBytes: BODY_BYTES_MAX, admission: 'handler' },
       responses: {
         200: { description: 'What the provider expects of a handshake.' },
         202: { description: 'Accepted, now or before.', schema: accepted },
@@ -75,8 +77,8 @@ interface Judged {
 
 /** One seat of its address from the first byte of the body to the verdict. */
 async function readVerified(parts: InteropParts, provider: Provider, context: Context): Promise<Judged> {
-  using _seat = parts.gate.enter(context.clientAddress)
-  const body = await readWhole(context, provider.maxBodyBytes)
+  using seat = parts.gate.enter(context.clientAddress)
+  const body = await readWhole(context, provider.maxBodyBytes, seat)
   const { raw } = context.headers
   const headers: (readonly [string, string])[] = []
   for (let at = 0; at + 1 < raw.length; at += 2) headers.push([(raw[at] ?? '').toLowerCase(), raw[at + 1] ?? ''])
@@ -85,20 +87,36 @@ async function readVerified(parts: InteropParts, provider: Provider, context: Co
   const result = verdict.tag === 'verified' ? 'ok' : 'fail'
   parts.runtime.metrics.count('webhook_verify_total', { provider: provider.name, result })
   if (verdict.tag === 'refused') throw refusal(verdict.reason, verdict.detail)
+  parts.rate.take()
   return { body, verified: verdict }
 }
 
-async function readWhole({ stream, headers }: Context, bytesMax: number): Promise<Uint8Array> {
+async function readWhole({ stream, headers }: Context, bytesMax: number, seat: Seat): Promise<Uint8Array> {
   if (Number(headers.get('content-length') ?? 0) > bytesMax) throw bodyLimit(bytesMax)
   const pieces: Uint8Array[] = []
+  const reading = stream?.[Symbol.asyncIterator]()
+  if (reading === undefined) return new Uint8Array(0)
   let length = 0
-  for await (const piece of stream ?? []) {
-    length += piece.length
-    if (length > bytesMax) throw bodyLimit(bytesMax)
-    // A piece is good until the next is asked for; a Buffer's own slice would be the same memory.
-    pieces.push((piece as Buffer).slice())
+  try {
+    for (;;) {
+      const step = await abortable(seat.left, reading.next())
+      if (step.done === true) break
+      const piece = step.value
+      length += piece.length
+      if (length > bytesMax) throw bodyLimit(bytesMax)
+      seat.grow(piece.length)
+      // A piece is good until the next is asked for; a Buffer's own slice would be the same memory.
+      pieces.push(new Uint8Array(piece))
+    }
+  } catch (error) {
+    // Not waited for: a sender who must leave may never send another byte.
+    reading.return?.().catch(ignore)
+    throw error
   }
-  if (pieces.length === 1 && pieces[0] !== undefined) return pieces[0]
+  return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : joined(pieces, length)
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
   const whole = new Uint8Array(length)
   let at = 0
   for (const piece of pieces) {
@@ -107,6 +125,8 @@ async function readWhole({ stream, headers }: Context, bytesMax: number): Promis
   }
   return whole
 }
+
+function ignore(): void {}
 
 function bodyLimit(bytesMax: number): CairnError {
   return refusal('BODY_LIMIT', `A webhook of this provider has at most ${bytesMax} bytes.`)

@@ -18,6 +18,8 @@ export interface PutRequest {
   readonly expected: Address | undefined
   /** Keeps the chunks until the object does. */
   readonly upload: string
+  /** Who holds the object from its first moment on. */
+  readonly owner?: string | undefined
 }
 
 export interface PutResult {
@@ -60,10 +62,11 @@ export class ObjectWriter {
     return { address: built.id, size: built.size, isNew, newChunks }
   }
 
-  async #commit(built: BuiltObject, { type, chunkSize, upload }: PutRequest): Promise<'new' | 'present'> {
+  async #commit(built: BuiltObject, { type, chunkSize, upload, owner }: PutRequest): Promise<'new' | 'present'> {
+    const { id, size } = built
     const manifest = built.kind === 'chunked' ? built.manifest : undefined
     try {
-      return await this.#storage.objects.commit({ id: built.id, size: built.size, type, chunkSize, manifest, upload })
+      return await this.#storage.objects.commit({ id, size, type, chunkSize, manifest, upload, owner })
     } catch (error) {
       // They were put in line a moment ago and an upload keeps them: only a failed write takes them away again.
       if (error instanceof CairnError && error.code === 'missing_chunks') throw lostWrites()

@@ -15,6 +15,12 @@ const putResponses = {
   201: { description: 'Stored, durably.', schema: putAnswer },
 }
 const streamQuery = z.strictObject({ stream: z.string().optional() })
+const putQuery = streamQuery.extend({ hold: z.string().optional() })
+
+/** Who asks for a hold needs the scope of holds as well. */
+function holdScope({ queryText }: { readonly queryText: string }): 'storage:hold' | undefined {
+  return new URLSearchParams(queryText).has('hold') ? 'storage:hold' : undefined
+}
 
 function isStreamed({ queryText }: { readonly queryText: string }): boolean {
   return new URLSearchParams(queryText).has('stream')
@@ -32,17 +38,23 @@ export function objectWrites(parts: StorageParts): RouteTable {
       summary: 'Stores the body and says its address. With `?stream` the body may be larger than `max_body_bytes`.',
       responses: putResponses,
       errors: { payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...WRITE_ERRORS },
-      handler: async (context) => await putObject(parts, context, '/o', undefined),
+      handler: async (context) => await putObject(parts, context, '/o', {}),
     }),
     route({
       ...common,
       method: 'PUT',
       path: '/o/:address',
-      summary: 'Stores the body if it is what the address says. `?stream` as above.',
+      summary:
+        'Stores the body if it is what the address says. `?stream` as above. `?hold=OWNER` holds the object in the same durable step; it needs `storage:hold` too.',
+      furtherScope: holdScope,
+      query: putQuery,
       params: addressParams,
       responses: putResponses,
       errors: { conflict: 409, payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...WRITE_ERRORS },
-      handler: async (context) => await putObject(parts, context, '/o/:address', context.params.address),
+      handler: async (context) => {
+        const wanted = { expected: context.params.address, owner: context.query.hold }
+        return await putObject(parts, context, '/o/:address', wanted)
+      },
     }),
     route({
       method: 'DELETE',
@@ -65,15 +77,20 @@ export function objectWrites(parts: StorageParts): RouteTable {
 
 type PutContext = RequestContext<unknown, unknown, Uint8Array>
 
+interface Wanted {
+  readonly expected?: Address
+  readonly owner?: string | undefined
+}
+
 async function putObject(
   parts: StorageParts,
   context: PutContext,
   path: string,
-  expected: Address | undefined,
+  wanted: Wanted,
 ): Promise<IngressResponse> {
   const { runtime, events } = parts
   const beganAt = runtime.clock.now()
-  const result = await storeBody(parts, context, expected)
+  const result = await storeBody(parts, context, wanted)
   const { address, size, isNew, newChunks } = result
   runtime.metrics.observe('storage_put_latency_seconds', (runtime.clock.now() - beganAt) / 1000, { route: path })
   runtime.metrics.count('bytes_in_total', { route: path }, size)
@@ -86,11 +103,11 @@ async function putObject(
 async function storeBody(
   { writer, work, config }: StorageParts,
   context: PutContext,
-  expected: Address | undefined,
+  { expected, owner }: Wanted,
 ): Promise<PutResult> {
   const { chunk_size: chunkSize, limits } = config()
   const type = rememberedType(context.headers.get('content-type'))
-  const request = { type, chunkSize, expected, upload: context.corrId }
+  const request = { type, chunkSize, expected, owner, upload: context.corrId }
   const { stream, body } = context
   if (stream === undefined) {
     // All of it is here: what is not what it says is refused before any of it is stored.

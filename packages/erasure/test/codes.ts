@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { wasm } from '@cairn/wire'
+import { type ErasureCode, erasureCode } from '../src/code.ts'
+import { instantiateKernel } from '../src/kernel.ts'
+import { mixPlain } from '../src/mix-plain.ts'
+import { mixIn } from '../src/mix-vector.ts'
+
+function inVectors(lookup: typeof wasm.swizzle): ErasureCode {
+  const kernel = instantiateKernel([lookup])
+  if (kernel === undefined) throw new Error('This host cannot run the kernel.')
+  return erasureCode(mixIn(kernel))
+}
+
+/** Every way to compute the code; all must give the same bytes. */
+export const CODES: readonly (readonly [name: string, code: ErasureCode])[] = [
+  ['plain', erasureCode(mixPlain)],
+  ['vectors', inVectors(wasm.swizzle)],
+  ['vectors with relaxed lookups', inVectors(wasm.relaxedSwizzle)],
+]
+
+/** Numbers that look random and are the same for the same seed (xorshift32); `next(n)` is below n. */
+export function draws(seed: number): (below: number) => number {
+  let state = (seed + 1) * 0x9e3779b9 || 1
+  return (below) => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return (state >>> 0) % below
+  }
+}
+
+/** `k` data shards of bytes that look random and `m` parity shards full of rubbish. */
+export function stripe(k: number, m: number, length: number, seed = 0): Uint8Array[] {
+  const next = draws(seed)
+  return Array.from({ length: k + m }, () => Uint8Array.from({ length }, () => next(256)))
+}
+
+/** Every choice of `count` of the numbers below `size`. */
+export function choices(size: number, count: number): number[][] {
+  if (count === 0) return [[]]
+  if (size < count) return []
+  return [...choices(size - 1, count), ...choices(size - 1, count - 1).map((chosen) => [...chosen, size - 1])]
+}
+
+/** As deepEqual, without its minutes of printing two long shards. */
+export function assertSame(
+  actual: readonly (Uint8Array | undefined)[],
+  expected: readonly (Uint8Array | undefined)[],
+  message = 'shards',
+): void {
+  assert.equal(actual.length, expected.length, message)
+  for (const [index, shard] of expected.entries()) {
+    assert.ok(Buffer.compare(actual[index]!, shard!) === 0, `${message}: number ${index} differs`)
+  }
+}

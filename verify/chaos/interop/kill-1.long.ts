@@ -1,0 +1,3 @@
+import { testKillSlice } from './kill-slice.ts'
+
+testKillSlice(1)

@@ -1,0 +1,3 @@
+import { testPowerCutSlice } from './power-cut-slice.ts'
+
+testPowerCutSlice(10)
