@@ -18,11 +18,7 @@ export function configTemplate(schemas: ConfigSchemas): string {
   return `${HEAD}\n${sections.join('\n\n')}\n`
 }
 
-function lines({ path, does, reload, default: byDefault, environment, secret }: DeclaredKey): string {
-  const name = path.at(-1) ?? ''
-  // A list of secrets says itself where each of them is.
-  const isWritten = secret === true && !Array.isArray(byDefault)
-  const file = isWritten ? ` Better kept out of this file: ${environment}_FILE.` : ''
+function lines({ path, does, reload, default: byDefault }: DeclaredKey): string {
   const value = byDefault === undefined ? '' : ` ${JSON.stringify(byDefault)}`
-  return `\n# ${does}${file} (${reload})\n# ${name} =${value}`
+  return `\n# ${does} (${reload})\n# ${path.at(-1) ?? ''} =${value}`
 }

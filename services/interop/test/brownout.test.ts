@@ -69,7 +69,7 @@ test('what is shed and what clients do wrong never counts as a failure of ours',
 test('slow calls to other services begin a brownout, and it ends when they are fast again', async () => {
   const service = await TestService.start()
   service.storage.latencyMs = 600
-  for (let n = 0; n < 12; n += 1) assert.equal((await service.github(`{"n":${n}}`)).status, 202)
+  for (let n = 0; n < 24; n += 1) assert.equal((await service.github(`{"n":${n}}`)).status, 202)
   await service.sleep(1100)
   service.storage.latencyMs = 0
   assert.equal(service.parts.pressure.isBrown, true)

@@ -85,7 +85,7 @@ test('a webhook whose rule forwards is sent on, and waits while there is a brown
   assert.deepEqual(Buffer.from(sent[0]!.body as Uint8Array).toString(), PUSH)
   assert.match(sent[0]!.headers['webhook-id'] ?? '', /^[0-9A-Z]{26}$/)
   service.storage.latencyMs = 600
-  for (let n = 0; n < 12; n += 1) await service.github(`{"n":${n}}`)
+  for (let n = 0; n < 24; n += 1) await service.github(`{"n":${n}}`)
   await service.sleep(1500)
   service.storage.latencyMs = 0
   assert.equal(service.parts.pressure.isBrown, true)
@@ -95,7 +95,7 @@ test('a webhook whose rule forwards is sent on, and waits while there is a brown
   await service.sleep(2000)
   assert.equal(sent.length, before)
   await service.sleep(150_000)
-  assert.equal(sent.length, 14)
+  assert.equal(sent.length, 26)
   await service.stop()
 })
 

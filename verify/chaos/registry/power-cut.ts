@@ -41,9 +41,8 @@ export interface CampaignReport {
 
 const DATA = 'data'
 const LIVES = 3
-const CLIENTS = 4
-const STEPS_EACH = 40
-const LAST_STEPS_EACH = 20
+const STEPS = 160
+const LAST_STEPS = 80
 const LIFE_MS_MAX = 2_000
 const SUBSETS_MAX = 16
 /** One in so many states is also asked to go on. */
@@ -52,6 +51,20 @@ const USED_EVERY = 4
 const OVERRIDES: Partial<RegistryConfig> = {
   checkpoint_interval: 120,
   retention: { policy: 'by-count', max_age: 3_600_000, max_count: 60, target_bytes: 1024 ** 3 },
+}
+
+interface Crowd {
+  readonly clients: number
+  readonly stepsEach: number
+}
+
+/**
+ * Four people with every odd seed. With the others one alone: a proposal that lost to another stays open for a day, and
+ * nothing after it is pruned.
+ */
+function crowdOf(seed: number, steps: number): Crowd {
+  const clients = seed % 2 === 0 ? 1 : 4
+  return { clients, stepsEach: steps / clients }
 }
 
 function start(machine: VirtualMachine): VirtualPlatform {
@@ -94,14 +107,17 @@ async function live(seed: number, registry: RegistryModule): Promise<() => Gener
     const opening = openLife(registry, { ...platform, disk }, mark)
     if (isLast) {
       await world.run(
-        opening.then(async (opened) => await finish(opened, mark, random, async (ms) => await world.sleep(ms))),
+        opening.then(
+          async (opened) =>
+            await finish(opened, mark, random, crowdOf(seed, LAST_STEPS), async (ms) => await world.sleep(ms)),
+        ),
       )
       await world.run(platform.workers.close())
     } else {
       // Killed at some moment: the promises of this life never settle, and whoever holds them is gone.
       const load = opening.then(async (opened) => {
         const pause = async (ms: number): Promise<void> => await world.sleep(ms)
-        await runLoad({ life: opened, mark, random, clients: CLIENTS, stepsEach: STEPS_EACH, pause })
+        await runLoad({ life: opened, mark, random, ...crowdOf(seed, STEPS), pause })
       })
       load.catch(() => undefined)
       await world.run(world.sleep(plan.tag === 'after' ? plan.ms : LIFE_MS_MAX))
@@ -120,9 +136,10 @@ async function finish(
   life: RegistryLife,
   mark: MarkSink,
   random: SeededRandom,
+  crowd: Crowd,
   pause: (ms: number) => Promise<void>,
 ): Promise<void> {
-  await runLoad({ life, mark, random, clients: CLIENTS, stepsEach: LAST_STEPS_EACH, pause })
+  await runLoad({ life, mark, random, ...crowd, pause })
   await life.stop()
 }
 
