@@ -17,10 +17,7 @@ export async function startEdge(host: EdgeHost): Promise<StartedService<EdgeConf
   const parts = await openParts(host)
   const started = await runParts(host, parts)
   // Whoever asks next whether it is ready is to hear how the packs are, and not that they are being read.
-  const { packs } = host.config.current
-  await started.running.health.readiness.until(() =>
-    packs.every(({ name }) => parts.packTable.state(name) !== undefined),
-  )
+  await parts.packTable.rounds.until((rounds) => rounds > 0)
   return started
 }
 

@@ -2,7 +2,7 @@
  * Packs by name. A changed one is opened beside the old one and takes its place in one step; requests that began with
  * the old one end with it, and it is closed after the last of them.
  */
-import { type Bus, type Runtime, Semaphore, toCairnError } from '@cairn/kernel'
+import { type Bus, type Runtime, Semaphore, toCairnError, Watch } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { PackConfig } from '../config.ts'
 import { noSuchPack, packUnusable } from '../errors.ts'
@@ -35,6 +35,8 @@ export interface HeldPack extends Disposable {
 }
 
 export class PackTable {
+  /** How often all packs were gone through; not one is looked at before the first time is over. */
+  readonly rounds = new Watch(0)
   readonly #runtime: Runtime
   readonly #events: Bus<EdgeEvents>
   readonly #open: OpenPack
@@ -84,6 +86,7 @@ export class PackTable {
   async mount(configs: () => readonly PackConfig[], signal: AbortSignal): Promise<void> {
     using _turn = await this.#changing.acquire({ signal })
     await this.#mountAll(configs(), signal)
+    this.rounds.set(this.rounds.value + 1)
   }
 
   /** Opens one beside all others; `keep` runs before it is served, and if it fails nothing has changed. */
