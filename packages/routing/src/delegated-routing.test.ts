@@ -150,7 +150,7 @@ describe('asking an endpoint', () => {
   test('drops a record that is forged, of another publisher or no record, and counts it', async () => {
     const forged = RECORD.bytes.slice()
     // Another host, under the signature for ours.
-    forged[forged.indexOf(0x73, forged.indexOf(0x2f)) + 1] = 0x75
+    forged[Buffer.from(forged).indexOf('storage') + 1] = 0x75
     const lines = [
       delegatedLine({ ...PROVIDER, record: { ...RECORD, bytes: forged } }),
       delegatedLine({ ...PROVIDER, id: 'QmSomebodyElse' }),
