@@ -17,7 +17,8 @@ function published() {
     'docs/': docs,
   })
   const bare = storage.tree({ 'index.html': 'bare' })
-  return { storage, asked: [] as string[], names: { 'site@1.0': site, bare } }
+  const letter = storage.put(new TextEncoder().encode('no directory'))
+  return { storage, asked: [] as string[], names: { 'site@1.0': site, bare, letter } }
 }
 
 async function start(config = {}) {
@@ -39,6 +40,14 @@ describe('a site under a path', () => {
     assert.equal((await edge.get(`${base}/app.js`)).headers['content-type'], 'text/javascript; charset=utf-8')
     assert.equal((await edge.get(`${base}/docs/`)).body.toString(), '<p>docs')
     assert.equal((await edge.get(`${base}/docs/a%20b.txt`)).body.toString(), 'spaced')
+    await edge.stop()
+  })
+
+  test('a name that means no directory is no website, and says where its bytes are', async () => {
+    const { edge } = await start()
+    const answer = await edge.get('/edge/assets/n/letter/index.html')
+    isProblem(answer, 404, 'not_found')
+    assert.match(String(answer.json()['detail']), /no directory; its bytes are at \/edge\/assets\/b3\/[0-9a-f]{64}/)
     await edge.stop()
   })
 

@@ -5,7 +5,7 @@
  *                                  ├─▶ directory with a slash: its index.html        without: 308 to the one with
  *                                  └─▶ nothing: the site's 404.html, or a problem
  */
-import type { Runtime } from '@cairn/kernel'
+import { CairnError, type Runtime } from '@cairn/kernel'
 import { empty, type IngressResponse } from '@cairn/platform'
 import { type Address, decodeTree, MAX_TREE_BYTES, type TreeEntry } from '@cairn/wire'
 import { OWN_ORIGIN, SANDBOXED } from '../answers/guard-headers.ts'
@@ -105,9 +105,19 @@ export class SiteAnswers {
     const known = this.#trees.get(id)
     if (known !== undefined) return known
     const bytes = await this.#objects.bytes(context, id, MAX_TREE_BYTES)
-    const directory = new Map(decodeTree(bytes).map((entry) => [entry.name, entry]))
+    const directory = new Map(entriesOf(id, bytes).map((entry) => [entry.name, entry]))
     this.#trees.set(id, directory, bytes.length)
     return directory
+  }
+}
+
+/** A name may mean any object; only a directory is a website. */
+function entriesOf(id: Address, bytes: Uint8Array): readonly TreeEntry[] {
+  try {
+    return decodeTree(bytes)
+  } catch (cause) {
+    const detail = `The name means ${id}, which is no directory; its bytes are at /edge/assets/b3/${id.slice('b3:'.length)}.`
+    throw new CairnError('NotFound', detail, { cause })
   }
 }
 
