@@ -65,7 +65,9 @@ export class Workplace implements AsyncDisposable {
   }
 
   async #buildMany(count: number): Promise<void> {
-    await mkdir(this.manyPath, { recursive: true, mode: 0o700 })
+    // A node makes the directory, so that a node takes it for its own later.
+    const node = await startNode(join(this.directory, 'many'))
+    await node[Symbol.asyncDispose]()
     const script = new URL('./many-objects.ts', import.meta.url)
     const output = await Program.node(script, ['build', this.manyPath, String(count)]).output()
     if (!output.startsWith('built')) throw new Error('The store could not be built.')
