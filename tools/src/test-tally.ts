@@ -26,6 +26,10 @@ interface Skip {
 /** A skip whose reason speaks of vectors or a tool: `vectors absent`, `tool absent: java`. */
 const IS_WANT = /\b(?:vectors?|tools?)\b/i
 
+const NO_TESTS = 'This file declares no tests.'
+
+const IS_SHORT = /\.(?:test|prop)\.ts$/
+
 export class TestTally {
   readonly #inCi: boolean
   readonly #shorten: (path: string) => string
@@ -33,6 +37,8 @@ export class TestTally {
   readonly #skips: Skip[] = []
   readonly #figures: string[] = []
   #passed = 0
+  /** Tests in the suite that is ending. */
+  #planned = 0
 
   /** `shorten` turns a test file's absolute path into the one to print. */
   constructor(inCi: boolean, shorten: (path: string) => string) {
@@ -48,13 +54,16 @@ export class TestTally {
         return event.data.message
       case 'test:diagnostic': {
         const { file, message } = event.data
-        if (file?.endsWith('.long.ts') === true) this.#figures.push(message)
+        // A campaign in slices has its tests in a file that each slice calls.
+        if (file !== undefined && !IS_SHORT.test(file)) this.#figures.push(message)
         return file === undefined ? '' : `  # ${message}\n`
       }
+      case 'test:plan':
+        if (event.data.nesting === 1) this.#planned = event.data.count
+        return ''
       case 'test:pass':
       case 'test:fail':
-        if (event.data.details.type === 'suite' && event.type === 'test:pass') return ''
-        return this.#takeResult(event)
+        return event.data.details.type === 'suite' ? this.#takeSuite(event) : this.#takeResult(event)
       case 'test:summary': {
         const { file, counts, duration_ms: elapsedMs, success } = event.data
         if (file === undefined) return ''
@@ -63,6 +72,15 @@ export class TestTally {
       default:
         return ''
     }
+  }
+
+  /** A file that runs with others of its package is a suite. */
+  #takeSuite(event: Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>): string {
+    const { name, nesting } = event.data
+    const isEmpty = nesting === 0 && this.#planned === 0
+    if (nesting === 0) this.#planned = 0
+    if (event.type === 'test:fail') return this.#takeResult(event)
+    return isEmpty && IS_SHORT.test(name) ? this.#fail(name, NO_TESTS) : ''
   }
 
   #takeResult(event: Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>): string {
@@ -74,7 +92,7 @@ export class TestTally {
       if ('failureType' in error && error.failureType === 'subtestsFailed') return ''
       return this.#fail(place, describeError(error.cause ?? error))
     }
-    if (isFile) return this.#fail(place, 'This file declares no tests.')
+    if (isFile) return this.#fail(place, NO_TESTS)
     const reason = skip ?? todo
     if (reason === undefined || reason === false) {
       this.#passed += 1

@@ -37,7 +37,7 @@ describe('npm test', () => {
     write('packages/a/src/two.prop.ts', `${TEST}test('two', () => {})`)
     const { status, out } = run()
     assert.equal(status, 0, out)
-    assert.match(out, /# 42 states\nok {3}packages\/a\/src\/one\.test\.ts {2}1 tests/)
+    assert.match(out, /# 42 states\nok {3}packages\/a {2}2 tests/)
     assert.match(out, /\n2 passed, 0 failed, 0 skipped\n$/)
   })
 
@@ -76,6 +76,19 @@ describe('npm test', () => {
     const { status, out } = run()
     assert.equal(status, 1)
     assert.match(out, /a\/two\.test\.ts\n {4}This file declares no tests\./)
+  })
+
+  test('says the same of a file that runs with others of its package', () => {
+    write('packages/a/src/one.test.ts', `${TEST}test('one', () => {\n  throw new Error('one is not two')\n})`)
+    write('packages/a/src/two.test.ts', 'export {}')
+    write('packages/a/test/three.test.ts', `throw new Error('broken import')`)
+    write('packages/a/test/four.test.ts', `${TEST}test('four', () => {})`)
+    const { status, out } = run()
+    assert.equal(status, 1)
+    assert.match(out, /packages\/a\/src\/one\.test\.ts:2 one\n {4}Error: one is not two/)
+    assert.match(out, /packages\/a\/src\/two\.test\.ts\n {4}This file declares no tests\./)
+    assert.match(out, /packages\/a\/test\/three\.test\.ts[^]*broken import/)
+    assert.match(out, /\n1 passed, 3 failed, 0 skipped\n$/)
   })
 
   test('runs only the paths it is given, and fails when they hold no test', () => {

@@ -9,6 +9,7 @@ import { dirname, join, relative, sep } from 'node:path'
 import { run } from 'node:test'
 import type { TestEvent } from 'node:test/reporters'
 import { findFiles } from './repository.ts'
+import { groupFiles } from './test-groups.ts'
 import { TestTally, type Verdict } from './test-tally.ts'
 
 const PATTERNS: readonly string[] = ['**/*.test.ts', '**/*.prop.ts']
@@ -34,9 +35,11 @@ function selectFiles(root: string, patterns: readonly string[], filters: readonl
 }
 
 async function runFiles(root: string, files: readonly string[], isLong: boolean): Promise<Verdict> {
-  const tally = new TestTally(process.env['CI'] === 'true', (path) => relative(root, path).split(sep).join('/'))
+  const { entries, names } = groupFiles(root, files)
+  const shorten = (path: string): string => names.get(path) ?? relative(root, path).split(sep).join('/')
+  const tally = new TestTally(process.env['CI'] === 'true', shorten)
   const events: AsyncIterable<TestEvent> = run({
-    files: files.map((file) => join(root, file)),
+    files: [...entries],
     concurrency: availableParallelism(),
     execArgv: ['--expose-gc'],
     ...(isLong ? {} : { timeout: FILE_TIMEOUT_MS }),
