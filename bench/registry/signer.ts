@@ -22,7 +22,7 @@ export class Signer {
     const body = JSON.stringify({ payload: { items } })
     const opened = JSON.parse(await connection.expect(202, 'POST', '/registry/proposals', body)) as Opened
     const { signer, seed } = this.#key
-    const sig = toBase64url(systemCrypto.ed25519Sign(seed, new TextEncoder().encode(opened.signing_input)))
+    const sig = toBase64url(systemCrypto.ed25519Signer(seed)(new TextEncoder().encode(opened.signing_input)))
     const approval = JSON.stringify({ signer_id: signer.id, sig })
     await connection.expect(200, 'POST', `/registry/approvals/${opened.proposal_id}`, approval)
     return opened.proposal_id

@@ -1,6 +1,6 @@
 /** The commands of interop and of edge packs; `table.ts` has all of them. */
 import type { CommandRow, OperandRow, OptionRow } from './command.ts'
-import { CONFIG_FILE, PROGRESS } from './shared-rows.ts'
+import { PROGRESS } from './shared-rows.ts'
 
 export const BRIDGE_NOUNS: Readonly<Record<string, string>> = {
   audit: 'The audit of interop: what was let in, what was turned away, and whether the record holds.',
@@ -50,7 +50,7 @@ const HOOKS: readonly CommandRow[] = [
     name: 'hook ls',
     summary: 'Every provider: whether it is let in, until when its secrets count, what it sent last. Shows no secret.',
     operands: [],
-    options: [CONFIG_FILE],
+    options: [],
     examples: [{ line: 'cairn hook ls', does: 'before a secret ends' }],
     load: async () => (await import('./hook.ts')).ls,
   },
@@ -67,15 +67,12 @@ const HOOKS: readonly CommandRow[] = [
   },
   {
     name: 'hook test',
-    summary: 'Sign a webhook with the configured secret, send it to the node, and show what became of it.',
+    summary: 'Sign a webhook with the secret the node names, send it there, and show what became of it.',
     operands: [
       PROVIDER,
       { name: 'FILE', required: false, does: 'The body to send (default: one that says it is a test).' },
     ],
-    options: [
-      { name: 'event', value: 'NAME', does: 'The event it is about, for rules (default cairn.test).' },
-      CONFIG_FILE,
-    ],
+    options: [{ name: 'event', value: 'NAME', does: 'The event it is about, for rules (default cairn.test).' }],
     examples: [
       { line: 'cairn hook test github', does: 'sets nothing in motion but rules for every event' },
       { line: 'cairn hook test github push.json --event push', does: 'a recorded payload, as GitHub would send it' },

@@ -3,22 +3,23 @@ import type { CommandRow, OptionRow } from './command.ts'
 import { EXIT_CODES } from './exit-codes.ts'
 import { COMMON_OPTIONS } from './options.ts'
 import { COMMANDS, NOUNS } from './table.ts'
+import { wrapped } from './wrap.ts'
 
-/** The help of a command, of a noun, or, for an empty topic, of everything. */
-export function renderHelp(topic: string): string {
+/** The help of a command, of a noun, or, for an empty topic, of everything; no wider than `width` where that is known. */
+export function renderHelp(topic: string, width?: number): string {
   const command = COMMANDS.find(({ name }) => name === topic)
-  if (command !== undefined) return commandHelp(command)
+  if (command !== undefined) return commandHelp(command, width)
   const rows = COMMANDS.filter(({ name }) => topic === '' || name.startsWith(`${topic} `))
   const head = topic === '' ? 'cairn: a content network in one program.' : (NOUNS[topic] ?? '')
   const usage = topic === '' ? 'cairn COMMAND [options]' : `cairn ${topic} COMMAND [options]`
   const commands = rows.map(({ name, summary }) => [name, summary] as const)
   return `${[
-    head,
+    wrapped(head, width),
     section('Usage', [usage]),
-    section('Commands', columns(commands)),
-    section('Options', optionLines(COMMON_OPTIONS)),
-    ...(topic === '' ? [section('Exit codes', exitCodeLines())] : []),
-    `cairn ${topic === '' ? '' : `${topic} `}COMMAND --help says more about one.`,
+    section('Commands', columns(commands, width)),
+    section('Options', columns(COMMON_OPTIONS.map(optionRow), width)),
+    ...(topic === '' ? [section('Exit codes', columns(exitCodeRows(), width))] : []),
+    wrapped(`cairn ${topic === '' ? '' : `${topic} `}COMMAND --help says more about one.`, width),
   ].join('\n\n')}\n`
 }
 
@@ -42,14 +43,15 @@ export function renderCommands(): string {
   ].join('\n\n')}\n`
 }
 
-function commandHelp(command: CommandRow): string {
+function commandHelp(command: CommandRow, width: number | undefined): string {
   const operands = operandRows(command)
+  const options = command.options.map(optionRow)
   return `${[
-    command.summary,
+    wrapped(command.summary, width),
     section('Usage', [usageOf(command)]),
-    ...(operands.length === 0 ? [] : [section('Operands', columns(operands))]),
-    ...(command.options.length === 0 ? [] : [section('Options', optionLines(command.options))]),
-    section('Options of every command', optionLines(COMMON_OPTIONS)),
+    ...(operands.length === 0 ? [] : [section('Operands', columns(operands, width))]),
+    ...(options.length === 0 ? [] : [section('Options', columns(options, width))]),
+    section('Options of every command', columns(COMMON_OPTIONS.map(optionRow), width)),
     section(
       'Examples',
       command.examples.flatMap(({ line, does }) => [`# ${does}`, line]),
@@ -74,19 +76,29 @@ function optionRow({ name, short, value, does }: OptionRow): readonly [string, s
   return [value === undefined ? names : `${names} ${value}`, does]
 }
 
-function optionLines(options: readonly OptionRow[]): string[] {
-  return columns(options.map(optionRow))
-}
-
-function exitCodeLines(): string[] {
-  return columns(Object.values(EXIT_CODES).map(({ code, means }) => [String(code), means]))
+function exitCodeRows(): (readonly [string, string])[] {
+  return Object.values(EXIT_CODES).map(({ code, means }) => [String(code), means])
 }
 
 function section(title: string, lines: readonly string[]): string {
   return [`${title}:`, ...lines.map((line) => `  ${line}`)].join('\n')
 }
 
-function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length))
-  return rows.map(([left, right]) => `${left.padEnd(width)}  ${right}`)
+const INDENT = 2
+const GAP = '  '
+/** Explanations in less than this would be a column of single words: they go below. */
+const BESIDE_MIN = 30
+
+/** Two columns; where there is no room for the second one, it goes below the first. */
+function columns(rows: readonly (readonly [string, string])[], width: number | undefined): string[] {
+  const left = Math.max(...rows.map(([name]) => name.length))
+  const beside = width === undefined ? Number.POSITIVE_INFINITY : width - INDENT - left - GAP.length
+  return rows.flatMap(([name, does]) => {
+    if (beside >= BESIDE_MIN) {
+      const [first = '', ...rest] = wrapped(does, width === undefined ? undefined : beside).split('\n')
+      return [`${name.padEnd(left)}${GAP}${first}`, ...rest.map((line) => `${' '.repeat(left)}${GAP}${line}`)]
+    }
+    const below = wrapped(does, (width ?? 0) - 2 * INDENT).split('\n')
+    return [name, ...below.map((line) => `${GAP}${line}`)]
+  })
 }

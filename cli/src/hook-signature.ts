@@ -1,7 +1,7 @@
 /** Signs a webhook as its provider would, for a test of what is configured. */
 import { CairnError } from '@cairn/kernel'
 import { systemCrypto } from '@cairn/platform'
-import { type HookProvider, textOf } from './hook-config.ts'
+import { type ProviderName, textOf } from './hook-config.ts'
 
 export interface WebhookToSign {
   readonly event: string
@@ -13,13 +13,21 @@ export interface WebhookToSign {
 }
 
 type Headers = Readonly<Record<string, string>>
+type Settings = Readonly<Record<string, unknown>>
+
+/** Who is to have signed it. */
+interface Signer {
+  readonly name: ProviderName
+  /** How the generic provider signs, in the words of the configuration. */
+  readonly generic: Settings
+}
 
 /** A body of the provider's kind that says it is a test; another one each time. */
-export function sampleBody({ name }: HookProvider, event: string, delivery: string): Uint8Array {
+export function sampleBody(name: ProviderName, event: string, delivery: string): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(sample(name, event, delivery)))
 }
 
-function sample(name: HookProvider['name'], event: string, delivery: string): unknown {
+function sample(name: ProviderName, event: string, delivery: string): unknown {
   const note = 'a test by cairn hook test'
   switch (name) {
     case 'github':
@@ -36,11 +44,11 @@ function sample(name: HookProvider['name'], event: string, delivery: string): un
 }
 
 /** The headers the provider would send. */
-export function signedHeaders(provider: HookProvider, secret: string, webhook: WebhookToSign): Headers {
-  return { 'content-type': 'application/json', ...providerHeaders(provider, secret, webhook) }
+export function signedHeaders(signer: Signer, secret: string, webhook: WebhookToSign): Headers {
+  return { 'content-type': 'application/json', ...providerHeaders(signer, secret, webhook) }
 }
 
-function providerHeaders({ name, settings }: HookProvider, secret: string, webhook: WebhookToSign): Headers {
+function providerHeaders({ name, generic }: Signer, secret: string, webhook: WebhookToSign): Headers {
   const { event, delivery, body } = webhook
   const seconds = String(Math.floor(webhook.nowMs / 1000))
   const hex = (prefix: string): string => toHex(systemCrypto.hmacSha256(utf8(secret), joined(prefix, body)))
@@ -56,7 +64,7 @@ function providerHeaders({ name, settings }: HookProvider, secret: string, webho
       return { 'webhook-id': delivery, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${toBase64(mac)}` }
     }
     case 'generic':
-      return genericHeaders(settings, secret, webhook, seconds)
+      return genericHeaders(generic, secret, webhook, seconds)
   }
 }
 
@@ -67,7 +75,7 @@ function standardKey(secret: string): Uint8Array {
 }
 
 function genericHeaders(
-  settings: HookProvider['settings'],
+  settings: Settings,
   secret: string,
   { event, delivery, body }: WebhookToSign,
   seconds: string,

@@ -1,17 +1,15 @@
 /** `cairn hook test PROVIDER [FILE]`: a webhook signed with the configured secret, and what became of it. */
-import type { MailboxMessage, WebhookAnswer } from '@cairn/clients'
+import type { HookProvider, Hooks, MailboxMessage, WebhookAnswer } from '@cairn/clients'
 import { CairnError, SystemClock, SystemRandom } from '@cairn/kernel'
 import { createUlid, problemError } from '@cairn/wire'
 import type { CommandContext, Outcome, Run } from './command.ts'
 import {
+  effectsOf,
   fieldsOf,
-  type HookConfig,
-  type HookProvider,
-  type HookRule,
+  type HookEffect,
   isActive,
-  readHookConfig,
+  type ProviderName,
   readSecret,
-  rulesFor,
   type SecretPlace,
   textOf,
 } from './hook-config.ts'
@@ -29,26 +27,28 @@ const ULID_RANDOM_BYTES = 10
 
 export const test: Run = async (context) => {
   const { given } = context
-  const config = await readHookConfig(context)
-  const provider = providerOf(config, given.operands[0] ?? '')
-  const nowMs = new SystemClock().wall()
-  const place = secretOf(provider, nowMs)
-  const secret = await readSecret(place, context)
-  const webhook = await webhookOf(context, provider, nowMs)
-  const headers = signedHeaders(provider, secret, webhook)
   return await withInterop(context, async (interop) => {
+    const hooks = await interop.client.hooks(interop.call())
+    const provider = providerOf(hooks, given.operands[0] ?? '')
+    const nowMs = new SystemClock().wall()
+    const place = secretOf(provider, nowMs)
+    const secret = await readSecret(place, context)
+    const webhook = await webhookOf(context, provider.name, nowMs)
+    const headers = signedHeaders({ name: provider.name, generic: hooks.generic }, secret, webhook)
     const answer = await interop.client.webhook(provider.name, headers, webhook.body, interop.call())
     const sent = { provider: provider.name, event: webhook.event, secret: place.id, bytes: webhook.body.length }
     if (answer.status >= 400) return refused(answer, sent, sameFlags(given))
-    const effects = await effectsOf(interop, rulesFor(config, provider.name, webhook.event), answer)
+    const effects = await stateOf(interop, effectsOf(hooks, provider.name, webhook.event), answer)
     return accepted(answer, sent, effects, sameFlags(given))
   })
 }
 
-function providerOf({ providers }: HookConfig, name: string): HookProvider {
-  const provider = providers.find((each) => each.name === name)
+type Known = HookProvider & { readonly name: ProviderName }
+
+function providerOf({ providers }: Hooks, name: string): Known {
+  const provider = providers.find((each): each is Known => each.name === name)
   if (provider?.isEnabled === true) return provider
-  const detail = `The provider ${name} is not enabled in the configuration here; \`cairn hook add ${name}\` says how.`
+  const detail = `The provider ${name} is not enabled in the running node; \`cairn hook add ${name}\` says how, and a change takes effect with the next start.`
   throw new CairnError('Conflict', detail, { code: 'provider_off' })
 }
 
@@ -58,11 +58,11 @@ function secretOf({ name, secrets }: HookProvider, nowMs: number): SecretPlace {
   throw new CairnError('NotFound', `No secret of ${name} counts now; configure one.`, { code: 'no_secret' })
 }
 
-async function webhookOf({ given }: CommandContext, provider: HookProvider, nowMs: number): Promise<WebhookToSign> {
+async function webhookOf({ given }: CommandContext, name: ProviderName, nowMs: number): Promise<WebhookToSign> {
   const event = given.text('event') ?? EVENT_DEFAULT
   const delivery = createUlid(Math.floor(nowMs), new SystemRandom().bytes(ULID_RANDOM_BYTES))
   const path = given.operands[1]
-  const body = path === undefined ? sampleBody(provider, event, delivery) : await readWhole(path)
+  const body = path === undefined ? sampleBody(name, event, delivery) : await readWhole(path)
   return { event, delivery, body, nowMs }
 }
 
@@ -81,15 +81,15 @@ interface Effect {
 }
 
 /** What every rule about the event made of it, as far as it can be seen now. */
-async function effectsOf(
+async function stateOf(
   { client, call }: Interop,
-  rules: readonly HookRule[],
+  wanted: readonly HookEffect[],
   { status, text }: WebhookAnswer,
 ): Promise<readonly Effect[]> {
   const { corr_id: corrId, duplicate } = answerFields(text)
   if (status !== 202 || duplicate === true) return []
   const effects: Effect[] = []
-  for (const { effect, topic } of rules) {
+  for (const { effect, topic } of wanted) {
     const message =
       (await find(async (after) => await client.peek(topic, { after, limit: PAGE }, call()), corrId, effect)) ??
       (await find(async (after) => await client.dead(topic, { after, limit: PAGE }, call()), corrId, effect))

@@ -1,12 +1,11 @@
 /** `cairn hook ls|replay`: which providers are let in, and what of theirs is tried once more. */
-import { decodeAuditLine } from '@cairn/clients'
+import { decodeAuditLine, type HookProvider } from '@cairn/clients'
 import { SystemClock } from '@cairn/kernel'
 import { AUDIT_PAGE } from './audit.ts'
-import type { CommandContext, Outcome, Run } from './command.ts'
-import { type HookProvider, isActive, readHookConfig, type SecretPlace } from './hook-config.ts'
+import type { Outcome, Run } from './command.ts'
+import { isActive, type SecretPlace } from './hook-config.ts'
 import { type Interop, withInterop } from './interop-service.ts'
 import { replayLetters } from './mailbox.ts'
-import { withNode } from './node-admin.ts'
 import { sameFlags, sayInstant } from './registry-words.ts'
 
 /** How far back the audit is searched for what each provider sent last. */
@@ -17,43 +16,29 @@ interface Accepted {
   readonly event: string
 }
 
-/** Every provider: whether it is let in, until when its secrets count, and what came last. */
+/** Every provider of the node: whether it is let in, until when its secrets count, and what came last. */
 export const ls: Run = async (context) => {
-  const { providers } = await readHookConfig(context)
-  const running = await enabledInNode(context)
-  const { accepted, searched } = await withInterop(context, lastAccepted)
-  const now = new SystemClock().wall()
-  const rows = providers.map((provider) => ({
-    provider,
-    last: accepted.get(provider.name),
-    isOn: running.has(provider.name),
+  const { providers, accepted, searched } = await withInterop(context, async (interop) => ({
+    ...(await interop.client.hooks(interop.call())),
+    ...(await lastAccepted(interop)),
   }))
-  const on = rows.filter(({ isOn }) => isOn)
+  const now = new SystemClock().wall()
+  const rows = providers.map((provider) => ({ provider, last: accepted.get(provider.name) }))
+  const on = providers.filter(({ isEnabled }) => isEnabled)
   const flags = sameFlags(context.given)
   return {
     result: {
-      providers: rows.map(({ provider, last, isOn }) => resultOf(provider, last, isOn, now)),
+      providers: rows.map(({ provider, last }) => resultOf(provider, last, now)),
       lines_searched: searched,
     },
-    data: rows.map(({ provider, last, isOn }) => `${sayProvider(provider, last, isOn, now)}\n`).join(''),
+    data: rows.map(({ provider, last }) => `${sayProvider(provider, last, now)}\n`).join(''),
     message: `${on.length} of ${rows.length} enabled; what was accepted last is from the newest ${searched} lines of the audit`,
-    warnings: rows.flatMap(({ provider, isOn }) => warningsOf(provider, isOn, now)),
+    warnings: on
+      .filter(({ secrets }) => !secrets.some((secret) => isActive(secret, now)))
+      .map(({ name }) => `no secret of ${name} counts any more: everything it sends is refused`),
     next:
-      on.length === 0
-        ? ['npx cairn hook add github --generate']
-        : [`npx cairn hook test ${on[0]?.provider.name ?? ''}${flags}`],
+      on[0] === undefined ? ['npx cairn hook add github --generate'] : [`npx cairn hook test ${on[0].name}${flags}`],
   }
-}
-
-/** What is in force is for the running node to say; where the secrets are, it does not tell. */
-async function enabledInNode(context: CommandContext): Promise<ReadonlySet<string>> {
-  const config = await withNode(context, async (node) => await node.config())
-  return new Set(
-    config.flatMap(({ key, value }) => {
-      const [, name] = /^interop\.providers\.(\w+)\.enabled$/.exec(key) ?? []
-      return name !== undefined && value === true ? [name] : []
-    }),
-  )
 }
 
 async function lastAccepted({ client, call }: Interop) {
@@ -79,41 +64,29 @@ function note(accepted: Map<string, Accepted>, bytes: Uint8Array): void {
   }
 }
 
-function sayProvider({ name, secrets }: HookProvider, last: Accepted | undefined, isOn: boolean, now: number): string {
+function sayProvider({ name, isEnabled, secrets }: HookProvider, last: Accepted | undefined, now: number): string {
   const places = secrets.map((secret) => saySecret(secret, now)).join(', ') || 'no secret'
   const came = last === undefined ? 'nothing accepted' : `accepted ${last.event} ${sayInstant(last.at)}`
-  return `${name.padEnd(8)}  ${isOn ? 'enabled' : 'off'.padEnd(7)}  ${places}  ${came}`
+  return `${name.padEnd(8)}  ${isEnabled ? 'enabled' : 'off'.padEnd(7)}  ${places}  ${came}`
 }
 
 function saySecret(secret: SecretPlace, now: number): string {
-  const { id, notAfter } = secret
-  if (notAfter === undefined) return `${id} (no end)`
-  return `${id} (${isActive(secret, now) ? 'until' : 'ended'} ${notAfter})`
+  const { id, notAfterMs } = secret
+  if (notAfterMs === undefined) return `${id} (no end)`
+  return `${id} (${isActive(secret, now) ? 'until' : 'ended'} ${sayInstant(notAfterMs)})`
 }
 
-function resultOf({ name, isEnabled, secrets }: HookProvider, last: Accepted | undefined, isOn: boolean, now: number) {
+function resultOf({ name, isEnabled, secrets }: HookProvider, last: Accepted | undefined, now: number) {
   return {
     provider: name,
-    enabled: isOn,
-    configured: isEnabled,
+    enabled: isEnabled,
     secrets: secrets.map((secret) => ({
       id: secret.id,
-      not_after: secret.notAfter ?? null,
+      not_after: secret.notAfterMs === undefined ? null : sayInstant(secret.notAfterMs),
       active: isActive(secret, now),
     })),
     last_accepted: last === undefined ? null : { at: sayInstant(last.at), event: last.event },
   }
-}
-
-function warningsOf({ name, isEnabled, secrets }: HookProvider, isOn: boolean, now: number): string[] {
-  const other = isEnabled
-    ? 'is enabled in the configuration here, but not in'
-    : 'is off in the configuration here, but not in'
-  const isAllOver = isOn && secrets.length > 0 && !secrets.some((secret) => isActive(secret, now))
-  return [
-    ...(isEnabled === isOn ? [] : [`${name} ${other} the running node; a change takes effect with the next start`]),
-    ...(isAllOver ? [`no secret of ${name} counts any more: everything it sends is refused`] : []),
-  ]
 }
 
 /** One dead letter of a topic, tried once more. */

@@ -7,7 +7,7 @@ export type Interop = ServiceClient<InteropClient>
 
 const INTEROP: ServiceKind<InteropClient> = {
   service: 'interop',
-  scopes: ['mailbox:recv', 'mailbox:admin', 'audit:read', 'events:read'],
+  scopes: ['mailbox:recv', 'mailbox:admin', 'audit:read', 'events:read', 'interop:admin'],
   build: interopClient,
 }
 

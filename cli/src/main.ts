@@ -15,7 +15,7 @@ export async function main(args: readonly string[], terminal: Terminal = systemT
       return await run(parsed.command, new Printer(terminal, given, parsed.command.name), { given, terminal })
     case 'help': {
       const { renderHelp } = await import('./help.ts')
-      const text = renderHelp(parsed.topic)
+      const text = renderHelp(parsed.topic, terminal.isDataWatched ? terminal.columns : undefined)
       return new Printer(terminal, given, 'help').outcome({ result: { text }, data: text })
     }
     case 'version': {

@@ -9,6 +9,8 @@ import { type Registry, withRegistry } from './registry-service.ts'
 import { rows, sameFlags, sayInstant, sayItems } from './registry-words.ts'
 
 const LIMIT_DEFAULT = 20
+/** What the registry lists at once. */
+const LIMIT_MAX = 1000
 
 /** What a name means, now or at a version, with who approved it; and the proof of it, where one is asked for. */
 export const show: Run = async (context) => {
@@ -88,17 +90,15 @@ export const log: Run = async (context) => {
   return await withRegistry(context, async (registry) => {
     const limit = limitOf(context)
     const before = versionOf(context, 'before')
-    const last = before === undefined ? (await registry.client.head(registry.call())).version : before - 1
+    const end = before ?? (await registry.client.head(registry.call())).version + 1
+    const versions =
+      name === undefined
+        ? Array.from({ length: Math.min(limit, end) }, (_, at) => end - 1 - at)
+        : await registry.client.history(name, end, limit, registry.call())
+    if (name !== undefined && versions.length === 0)
+      throw meansNothing(name, before === undefined ? undefined : end - 1)
     const found: Artifact[] = []
-    let next = last
-    while (next >= 0 && found.length < limit) {
-      const version: number | undefined =
-        name === undefined ? next : (await registry.client.name(name, next, registry.call()))?.version
-      if (version === undefined) break
-      found.push(await registry.client.version(version, registry.call()))
-      next = version - 1
-    }
-    if (name !== undefined && found.length === 0) throw meansNothing(name, before === undefined ? undefined : last)
+    for (const version of versions) found.push(await registry.client.version(version, registry.call()))
     return logOutcome(context, found, name)
   })
 }
@@ -155,7 +155,7 @@ function versionOf({ given }: Pick<CommandContext, 'given'>, option: 'at' | 'bef
 
 function limitOf({ given }: Pick<CommandContext, 'given'>): number {
   const text = given.text('limit')
-  return text === undefined ? LIMIT_DEFAULT : wholeNumber(text, 'limit', 1)
+  return text === undefined ? LIMIT_DEFAULT : Math.min(LIMIT_MAX, wholeNumber(text, 'limit', 1))
 }
 
 function wholeNumber(text: string, option: string, from: number): number {

@@ -1,4 +1,8 @@
-/** The running node, as an administrator asks it: its socket in the data directory, and the token beside it. */
+/**
+ * The running node, as an administrator asks it: its socket in the data directory, and the token beside it. Where its
+ * services run in several processes, each has a socket there, and what concerns all of them is asked of each.
+ */
+import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { type Call, Caller, readText } from '@cairn/clients'
 import {
@@ -48,6 +52,12 @@ export async function withNode<T>(context: Context, use: (node: NodeAdmin) => Pr
   }
 }
 
+interface Answers<T> {
+  readonly answers: readonly [T, ...T[]]
+  /** Sockets nobody listens on. */
+  readonly absent: readonly string[]
+}
+
 export class NodeAdmin {
   readonly runtime: Runtime
   /** As the user would name it. */
@@ -55,7 +65,8 @@ export class NodeAdmin {
   /** The node is on this machine, reached through its own socket. */
   readonly isLocal: boolean
   readonly deadline: Deadline
-  readonly #caller: Caller
+  /** One for each process, and where it is. */
+  readonly #processes: readonly { readonly caller: Caller; readonly place: string }[]
   readonly #tokenPath: string
 
   constructor(
@@ -63,30 +74,53 @@ export class NodeAdmin {
     { given, terminal }: Context,
     { transport, breakers }: { readonly transport: UndiciTransport; readonly breakers: Breakers },
   ) {
-    const { base, place } = targetOf(given.text('node') ?? `unix:${dataPath(given, terminal.environment)}/admin.sock`)
+    const named = given.text('node')
+    const targets = (named === undefined ? socketsIn(dataPath(given, terminal.environment)) : [named]).map(targetOf)
     this.runtime = runtime
-    this.place = place
-    this.isLocal = base.protocol === 'http+unix:'
+    this.place = targets[0]?.place ?? ''
+    this.isLocal = targets.every(({ base }) => base.protocol === 'http+unix:')
     this.deadline = Deadline.after(runtime.clock, parseDuration(given.text('timeout') ?? TIMEOUT_DEFAULT))
     this.#tokenPath = tokenPath(given, terminal.environment)
     const grant = { scopes: ['node:admin'], bearer: async () => await readToken(this.#tokenPath) } as const
-    this.#caller = new Caller({ runtime, transport, base, target: 'node', breakers, grant })
+    this.#processes = targets.map(({ base, place }) => {
+      return { place, caller: new Caller({ runtime, transport, base, target: 'node', breakers, grant }) }
+    })
   }
 
+  /** The whole node: every process that answers, and what the others are missed for. */
   async status(): Promise<NodeStatus> {
-    return await this.#ask('status', 'GET', 'admin/status')
+    const { answers, absent } = await this.#askAll<NodeStatus>('status', 'GET', 'admin/status')
+    return mergedStatus(answers, absent.flatMap(serviceOfSocket))
+  }
+
+  /** Of each process that answers. */
+  async pids(): Promise<readonly number[]> {
+    const { answers } = await this.#askAll<NodeStatus>('status', 'GET', 'admin/status')
+    return answers.map(({ pid }) => pid)
   }
 
   async stop(): Promise<void> {
-    await this.#ask('stop', 'POST', 'admin/stop')
+    await this.#askAll('stop', 'POST', 'admin/stop')
   }
 
   async config(): Promise<readonly ConfigRow[]> {
     return await this.#ask('config', 'GET', 'admin/config')
   }
 
+  /** Every process reads the same configuration, so the first to answer speaks for all. */
   async reload(): Promise<ReloadOutcome & { readonly tag: 'reloaded' }> {
-    return await this.#ask('reload', 'POST', 'admin/config/reload')
+    type Reloaded = ReloadOutcome & { readonly tag: 'reloaded' }
+    const { answers } = await this.#askAll<Reloaded>('reload', 'POST', 'admin/config/reload')
+    return answers[0]
+  }
+
+  /** Nothing is swept, compacted or pruned for the next `seconds`; in no process of the node. */
+  async holdUpkeep(holder: string, seconds: number): Promise<void> {
+    await this.#askAll('hold', 'POST', 'admin/upkeep/hold', { holder, for_s: seconds })
+  }
+
+  async releaseUpkeep(holder: string): Promise<void> {
+    await this.#askAll('release', 'POST', 'admin/upkeep/release', { holder })
   }
 
   async mint(body: MintBody): Promise<{ readonly token: string }> {
@@ -103,11 +137,16 @@ export class NodeAdmin {
 
   /** Whether anybody is there: open to everybody, and answered until the very end. Slow is not gone. */
   async isAlive(): Promise<boolean> {
+    for (const { caller } of this.#processes) if (await this.#answers(caller)) return true
+    return false
+  }
+
+  async #answers(caller: Caller): Promise<boolean> {
     // Read to its end, so that asking again and again needs one connection.
     const read: Call<string>['read'] = async (response) => await readText(response, ANSWER_BYTES_MAX)
     const ask = { operation: 'health', method: 'GET', path: 'healthz', idempotent: false, answers: [503] } as const
     try {
-      await this.#caller.call({ ...ask, read }, { deadline: this.deadline })
+      await caller.call({ ...ask, read }, { deadline: this.deadline })
       return true
     } catch (error) {
       if (!isKind(error, 'Timeout')) throw error
@@ -115,8 +154,47 @@ export class NodeAdmin {
     }
   }
 
-  /** Asked once: a node that does not answer its own socket is not there, and waiting would not bring it. */
+  /** Any process will do: the first that is there. */
   async #ask<T>(operation: string, method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
+    let last: unknown
+    for (const { caller } of this.#processes) {
+      try {
+        return await this.#askOne<T>(caller, operation, method, path, body)
+      } catch (error) {
+        if (!isAbsent(error)) throw error
+        last = error
+      }
+    }
+    throw last
+  }
+
+  /** Every process that is there; a socket without one was left by a process that died. */
+  async #askAll<T>(operation: string, method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answers<T>> {
+    const found: T[] = []
+    const absent: string[] = []
+    let last: unknown
+    for (const { caller, place } of this.#processes) {
+      try {
+        found.push(await this.#askOne<T>(caller, operation, method, path, body))
+      } catch (error) {
+        if (!isAbsent(error)) throw error
+        absent.push(place)
+        last = error
+      }
+    }
+    const [first, ...rest] = found
+    if (first === undefined) throw last
+    return { answers: [first, ...rest], absent }
+  }
+
+  /** Asked once: a node that does not answer its own socket is not there, and waiting would not bring it. */
+  async #askOne<T>(
+    caller: Caller,
+    operation: string,
+    method: 'GET' | 'POST',
+    path: string,
+    body?: unknown,
+  ): Promise<T> {
     const sent =
       body === undefined
         ? {}
@@ -124,7 +202,7 @@ export class NodeAdmin {
     const read: Call<T>['read'] = async (response) => JSON.parse(await readText(response, ANSWER_BYTES_MAX)) as T
     try {
       const call: Call<T> = { operation, method, path, idempotent: false, scope: 'node:admin', read, ...sent }
-      return await this.#caller.call(call, { deadline: this.deadline })
+      return await caller.call(call, { deadline: this.deadline })
     } catch (error) {
       throw await this.#explained(error)
     }
@@ -153,6 +231,44 @@ export class NodeAdmin {
       return `The node at ${this.place} refuses the token in ${this.#tokenPath}: ${error.message}`
     return isKind(error, 'Timeout') ? `The node at ${this.place} did not answer in time.` : undefined
   }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof CairnError && error.code === 'unreachable'
+}
+
+/** The sockets of the node's processes; the one of a node in one process where there is none. */
+function socketsIn(data: string): readonly string[] {
+  let names: readonly string[] = []
+  try {
+    names = readdirSync(data).filter((name) => /^admin(?:-[a-z]+)?\.sock$/.test(name))
+  } catch {
+    // There is no such directory yet, or it is not ours to read: asking will say so.
+  }
+  return (names.length === 0 ? ['admin.sock'] : names).map((name) => `unix:${data}/${name}`)
+}
+
+/** The service whose process left its socket behind. */
+function serviceOfSocket(path: string): string[] {
+  const [, name] = /admin-([a-z]+)\.sock$/.exec(path) ?? []
+  return name === undefined ? [] : [name]
+}
+
+const GONE = { url: '', ready: false, why: 'its process, which is gone' }
+
+/** One status out of those of several processes; a service that one of them calls, or that was there, is missed. */
+function mergedStatus(statuses: readonly [NodeStatus, ...NodeStatus[]], gone: readonly string[]): NodeStatus {
+  const [first, ...rest] = statuses
+  const called = statuses.flatMap(({ elsewhere }) => elsewhere)
+  if (rest.length + called.length + gone.length === 0) return first
+  const services = statuses.flatMap((status) => status.services)
+  for (const { name, url, ready, why } of [...called, ...gone.map((name) => ({ name, ...GONE }))]) {
+    if (services.some((service) => service.name === name)) continue
+    const urls = url === '' ? [] : [url]
+    services.push({ name, urls, ready, missing: ready ? [] : [why], summary: 'in another process' })
+  }
+  const urls = statuses.flatMap((status) => status.urls)
+  return { ...first, urls, ready: services.every(({ ready }) => ready), services, elsewhere: [] }
 }
 
 function targetOf(text: string): { base: URL; place: string } {

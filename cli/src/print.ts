@@ -6,6 +6,7 @@ import type { Given } from './given.ts'
 import { nextSteps } from './next-steps.ts'
 import { dataFlag, tokenPath } from './places.ts'
 import { mark, type Terminal } from './terminal.ts'
+import { wrapped } from './wrap.ts'
 
 /** Failures are known by their code here, so that the help and usage screens need no class of error. */
 export type Failure = Pick<CairnError, 'kind' | 'code' | 'message' | 'cause'>
@@ -53,20 +54,26 @@ export class Printer {
   }
 
   #words(message: string | undefined, warnings: readonly string[], next: readonly string[]): void {
-    const lines = warnings.map((warning) => `${this.#mark('open')} ${warning}\n`)
-    if (message !== undefined) lines.push(`${this.#mark('good')} ${message}\n`)
+    const lines = warnings.map((warning) => `${this.#mark('open')} ${this.#sentence(warning)}\n`)
+    if (message !== undefined) lines.push(`${this.#mark('good')} ${this.#sentence(message)}\n`)
     this.#terminal.say([...lines, ...nextLines(next)].join(''))
   }
 
   #screen({ message, code, cause }: Failure, next: readonly string[]): void {
     const stack = code === 'internal' && cause instanceof Error ? `${cause.stack ?? ''}\n` : ''
-    const text = `${this.#mark('bad')} ${message.replaceAll('\n', '\n  ')}\n${stack}`
+    const text = `${this.#mark('bad')} ${this.#sentence(message.replaceAll('\n', '\n  '))}\n${stack}`
     this.#terminal.say([text, ...nextLines(next)].join(''))
   }
 
   #json(fields: Readonly<Record<string, unknown>>): void {
     const name = this.#command === '' ? 'usage' : this.#command.replaceAll(' ', '.')
     this.#terminal.write(`${JSON.stringify({ schema: `cairn.${name}/1`, ...fields })}\n`)
+  }
+
+  /** Beside a mark, which takes two columns. */
+  #sentence(text: string): string {
+    const { columns } = this.#terminal
+    return wrapped(text, columns === undefined ? undefined : columns - 2, '  ')
   }
 
   #mark(kind: 'good' | 'bad' | 'open'): string {

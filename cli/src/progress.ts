@@ -14,6 +14,9 @@ export interface Transferred {
 /** Between two lines; a transfer reports thousands of times a second. */
 const INTERVAL_MS = 100
 const BAR_WIDTH = 20
+const NARROW_BAR_WIDTH = 8
+/** Below this many columns the bar is short. */
+const NARROW_COLUMNS = 80
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const
 
 export class Progress {
@@ -53,7 +56,7 @@ export class Progress {
   }
 
   #say(now: Transferred): void {
-    if (this.#form === 'bar') this.#terminal.say(`\r\u001B[K${barLine(now, this.elapsedMs)}`)
+    if (this.#form === 'bar') this.#terminal.say(`\r\u001B[K${barLine(now, this.elapsedMs, this.#terminal.columns)}`)
     else this.#terminal.say(`${JSON.stringify(eventOf(now))}\n`)
   }
 }
@@ -62,7 +65,15 @@ function eventOf({ bytes, totalBytes, newBytes, files }: Transferred): Readonly<
   return { event: 'progress', bytes, total_bytes: totalBytes, new_bytes: newBytes, files }
 }
 
-function barLine({ bytes, totalBytes, files }: Transferred, elapsedMs: number): string {
+/** One line, whatever is cut off: of two, only the last would be drawn again. */
+function barLine(now: Transferred, elapsedMs: number, columns = NARROW_COLUMNS): string {
+  const width = columns < NARROW_COLUMNS ? NARROW_BAR_WIDTH : BAR_WIDTH
+  return Array.from(barText(now, elapsedMs, width))
+    .slice(0, columns - 1)
+    .join('')
+}
+
+function barText({ bytes, totalBytes, files }: Transferred, elapsedMs: number, width: number): string {
   const perSecond = elapsedMs === 0 ? 0 : (bytes / elapsedMs) * 1000
   const tail = [`${spellBytes(perSecond)}/s`]
   if (totalBytes !== undefined && perSecond > 0)
@@ -71,10 +82,10 @@ function barLine({ bytes, totalBytes, files }: Transferred, elapsedMs: number): 
   if (totalBytes === undefined) return `  ${[spellBytes(bytes), ...tail].join('  ')}`
   const share = totalBytes === 0 ? 1 : Math.min(1, bytes / totalBytes)
   const percent = `${Math.floor(share * 100)} %`
-  return `  ▕${bar(share)}▏ ${[percent, `${spellBytes(bytes)}/${spellBytes(totalBytes)}`, ...tail].join('  ')}`
+  return `  ▕${bar(share, width)}▏ ${[percent, `${spellBytes(bytes)}/${spellBytes(totalBytes)}`, ...tail].join('  ')}`
 }
 
-function bar(share: number): string {
-  const eighths = Math.floor(share * BAR_WIDTH * 8)
-  return `${'█'.repeat(Math.floor(eighths / 8))}${EIGHTHS[eighths % 8] ?? ''}`.padEnd(BAR_WIDTH)
+function bar(share: number, width: number): string {
+  const eighths = Math.floor(share * width * 8)
+  return `${'█'.repeat(Math.floor(eighths / 8))}${EIGHTHS[eighths % 8] ?? ''}`.padEnd(width)
 }

@@ -22,7 +22,9 @@ export function publicKeyOf(algo: Algorithm, seed: Uint8Array): string {
 }
 
 export function signWith({ signer, seed }: SignerKey, message: Uint8Array): Uint8Array {
-  return signer.algo === 'ed25519' ? systemCrypto.ed25519Sign(seed, message) : systemCrypto.mlDsa44Sign(seed, message)
+  return signer.algo === 'ed25519'
+    ? systemCrypto.ed25519Signer(seed)(message)
+    : systemCrypto.mlDsa44Signer(seed)(message)
 }
 
 /** Where a new key goes unless a file is named: the user's own configuration, never the working directory. */

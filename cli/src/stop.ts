@@ -8,8 +8,9 @@ const POLL_MS = 50
 /** Tells the node to stop and returns once its process is gone. */
 export const stop: Run = async ({ given, terminal }) =>
   await withNode({ given, terminal }, async (node) => {
-    const pid = await orderStop(node)
-    const isGone = async (): Promise<boolean> => !(await node.isAlive()) && !(node.isLocal && isRunning(pid))
+    const pids = await orderStop(node)
+    const [pid] = pids
+    const isGone = async (): Promise<boolean> => !(await node.isAlive()) && !(node.isLocal && pids.some(isRunning))
     const startedAt = node.runtime.clock.now()
     const progress = new WaitLine(terminal, given.has('quiet') || given.has('json'))
     try {
@@ -31,20 +32,19 @@ export const stop: Run = async ({ given, terminal }) =>
     }
   })
 
-/** The pid of the node, unless it is stopping already and tells no more. */
-async function orderStop(node: NodeAdmin): Promise<number | undefined> {
+/** The pid of each process of the node, unless it is stopping already and tells no more. */
+async function orderStop(node: NodeAdmin): Promise<readonly number[]> {
   try {
-    const { pid } = await node.status()
+    const pids = await node.pids()
     await node.stop()
-    return pid
+    return pids
   } catch (error) {
-    if (error instanceof CairnError && error.code === 'draining') return undefined
+    if (error instanceof CairnError && error.code === 'draining') return []
     throw error
   }
 }
 
-function isRunning(pid: number | undefined): boolean {
-  if (pid === undefined) return false
+function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {

@@ -4,19 +4,17 @@
  */
 import { BRIDGE_COMMANDS, BRIDGE_NOUNS } from './bridge-table.ts'
 import type { CommandRow, OperandRow, OptionRow } from './command.ts'
-import { CONFIG_FILE, PROGRESS } from './shared-rows.ts'
+import { REGISTRY_COMMANDS, REGISTRY_NOUNS } from './registry-table.ts'
+import { ADDRESS, CONFIG_FILE, OUTPUT, PROGRESS, SAMPLE_ADDRESS } from './shared-rows.ts'
 
 /** What the first word of a command with two is about. */
 export const NOUNS: Readonly<Record<string, string>> = {
+  backup: 'A copy of everything that cannot be made again, and a node out of it.',
   config: 'The configuration: write one, check it, see what is in force, read it again.',
-  key: 'Keys of signers. They stay on the machine of whoever signs; a node never reads them.',
-  name: 'Names: propose what one means, approve it, commit it, see what it means and meant.',
-  registry: 'The registry as a whole: who signs, whom to believe, and whether its log holds.',
   token: 'Capability tokens: who may do what, at which service, until when.',
+  ...REGISTRY_NOUNS,
   ...BRIDGE_NOUNS,
 }
-
-const ADDRESS: OperandRow = { name: 'ADDRESS', required: true, does: 'the address, b3: and 64 hexadecimal digits.' }
 
 const TOKEN: OperandRow = {
   name: 'TOKEN',
@@ -24,29 +22,7 @@ const TOKEN: OperandRow = {
   does: 'The token, or - to read it from standard input (default: the token of --token-file).',
 }
 
-const PROPOSAL: OperandRow = { name: 'PROPOSAL', required: true, does: 'the id that `cairn name propose` printed.' }
-
-const NOTE: OptionRow = { name: 'note', value: 'TEXT', does: 'A note for whoever signs; it stays in the log.' }
-
-const OUTPUT: OptionRow = {
-  name: 'output',
-  short: 'o',
-  value: 'PATH',
-  does: 'Where to write it, - for standard output (default: standard output, unless that is a terminal).',
-}
-
-/** How far somebody else's word goes. */
-const TRUST: readonly OptionRow[] = [
-  {
-    name: 'trust',
-    value: 'FILE',
-    does: 'Whom to believe, as `cairn registry trust` writes it (default: what was remembered of this log).',
-  },
-  { name: 'max-age', value: 'TIME', does: 'Refuse a checkpoint older than this, such as 30m or 1d.' },
-]
-
-/** Ids as they look; these name nothing. */
-const SAMPLE_PROPOSAL = 'p_000102030405060708090a0b0c0d0e0f'
+const PASSPHRASE = { name: 'passphrase-file', value: 'FILE' } as const
 
 const SERVICES = ['storage', 'index', 'registry', 'edge', 'interop', 'node'] as const
 
@@ -57,9 +33,6 @@ const CAVEATS: readonly OptionRow[] = [
   { name: 'method', value: 'METHOD', repeats: true, does: 'Only this method; may be repeated.' },
   { name: 'max-bytes', value: 'SIZE', does: 'Only bodies up to this size, such as 1MiB.' },
 ]
-
-/** The object of no bytes; every node can be asked for it. */
-const SAMPLE_ADDRESS = 'b3:af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262'
 
 export const COMMANDS: readonly CommandRow[] = [
   {
@@ -73,13 +46,18 @@ export const COMMANDS: readonly CommandRow[] = [
         does: 'First port; services listen on the ones after it, 0 for any (default 7070).',
       },
       CONFIG_FILE,
-      { name: 'services', value: 'A,B', does: 'Only these services (default all).' },
+      {
+        name: 'services',
+        value: 'A,B',
+        does: 'Only these services; other processes may run the others on the same --data (default all).',
+      },
       { name: 'amnesia', does: 'Keep everything in memory: nothing is written, nothing survives.' },
       { name: 'insecure-public', does: 'Allow addresses beyond this machine without TLS.' },
     ],
     examples: [
       { line: 'cairn start', does: 'everything, in ./.cairn, on ports 7070 to 7075' },
       { line: 'cairn start --data /srv/cairn --port-base 8070', does: 'elsewhere' },
+      { line: 'cairn start --services storage', does: 'one process for each service: the same command for the others' },
       { line: 'cairn start --amnesia --port-base 0', does: 'for a test: any free ports, no files' },
     ],
     load: async () => (await import('./start.ts')).start,
@@ -102,6 +80,17 @@ export const COMMANDS: readonly CommandRow[] = [
       { line: 'cairn status -q --json', does: 'for a program; the exit code is 0 only if everything is ready' },
     ],
     load: async () => (await import('./status.ts')).status,
+  },
+  {
+    name: 'doctor',
+    summary: 'Whether a node can run well here: each line with what to do about it. Needs no node.',
+    operands: [],
+    options: [CONFIG_FILE],
+    examples: [
+      { line: 'cairn doctor', does: 'runtime, drive, ports, clock, configuration, peers, backup' },
+      { line: 'cairn doctor --json', does: 'for a program; the exit code is 0 unless something stands in the way' },
+    ],
+    load: async () => (await import('./doctor.ts')).doctor,
   },
   {
     name: 'put',
@@ -190,168 +179,39 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: [{ line: 'cairn peers --json', does: 'for a program' }],
     load: async () => (await import('./peers.ts')).peers,
   },
-  {
-    name: 'key new',
-    summary: 'A new key of a signer. Standard output is its public half, as a signer set lists it. Never overwrites.',
-    operands: [
-      {
-        name: 'FILE',
-        required: false,
-        does: 'Where the private key goes (default cairn/signer.key in $XDG_CONFIG_HOME or ~/.config).',
-      },
-    ],
-    options: [
-      {
-        name: 'algo',
-        value: 'NAME',
-        choices: ['ed25519', 'ml-dsa-44'],
-        does: 'The kind of key: ed25519 (default), or ml-dsa-44, which a quantum computer does not break.',
-      },
-      { name: 'id', value: 'ID', does: 'What the signer is called (default: made from the key).' },
-    ],
-    examples: [{ line: 'cairn key new alice.key --id alice', does: 'a line for the signer set, and a file to keep' }],
-    load: async () => (await import('./key.ts')).create,
-  },
-  {
-    name: 'name propose',
-    summary: 'Propose what a name is to mean. Standard output is the id of the proposal.',
-    operands: [
-      { name: 'NAME', required: true, does: 'the name, such as site@1.0.' },
-      { ...ADDRESS, required: false, does: 'the address it is to mean; none with --remove.' },
-    ],
-    options: [
-      { name: 'type', value: 'TYPE', does: 'The media type the signers vouch for, such as text/html.' },
-      { name: 'remove', does: 'Propose that the name means nothing any more.' },
-      {
-        name: 'supersede',
-        value: 'REASON',
-        does: 'Overrule the newest version, and say why: it commits only while that is the newest.',
-      },
-      NOTE,
-    ],
-    examples: [
-      { line: `cairn name propose site@1.0 ${SAMPLE_ADDRESS}`, does: 'what is to be signed, and who has to' },
-      { line: 'cairn name propose site@1.0 --remove', does: 'to take a name back' },
-    ],
-    load: async () => (await import('./name.ts')).propose,
-  },
-  {
-    name: 'name approve',
-    summary: 'Sign a proposal. What is signed is computed here and shown before.',
-    operands: [PROPOSAL],
-    options: [
-      {
-        name: 'key',
-        value: 'FILE',
-        does: 'The key to sign with (default: registry/signer.key in --data, else the one `cairn key new` makes).',
-      },
-    ],
-    examples: [{ line: `cairn name approve ${SAMPLE_PROPOSAL} --key alice.key`, does: 'as alice' }],
-    load: async () => (await import('./name.ts')).approve,
-  },
-  {
-    name: 'name commit',
-    summary: 'Make an approved proposal the next version. Standard output is the version and its hash.',
-    operands: [PROPOSAL],
-    options: [],
-    examples: [{ line: `cairn name commit ${SAMPLE_PROPOSAL}`, does: 'says who is missing if it is too early' }],
-    load: async () => (await import('./name.ts')).commit,
-  },
-  {
-    name: 'name show',
-    summary: 'What a name means, now or at a version, and who approved it.',
-    operands: [{ name: 'NAME', required: true, does: 'the name, such as site@1.0.' }],
-    options: [
-      { name: 'at', value: 'VERSION', does: 'What it meant at this version.' },
-      {
-        name: 'proof',
-        value: 'FILE',
-        does: 'Write the proof of it, for `cairn verify-proof`; with --at, of the version that said so.',
-      },
-    ],
-    examples: [
-      { line: 'cairn name show site@1.0 --proof site.proof', does: 'to show it to somebody who trusts nobody' },
-    ],
-    load: async () => (await import('./name-history.ts')).show,
-  },
-  {
-    name: 'name log',
-    summary: 'The versions of a name since it was last new, or of everything, newest first.',
-    operands: [{ name: 'NAME', required: false, does: 'A name (default: every version).' }],
-    options: [
-      { name: 'limit', value: 'N', does: 'At most this many versions (default 20).' },
-      { name: 'before', value: 'VERSION', does: 'Only versions before this one.' },
-    ],
-    examples: [{ line: 'cairn name log site@1.0', does: 'what it meant, when, and who said so' }],
-    load: async () => (await import('./name-history.ts')).log,
-  },
-  {
-    name: 'registry signers',
-    summary: 'Who signs, and how many must. Standard output is a file to edit for `cairn registry rotate`.',
-    operands: [],
-    options: [],
-    examples: [{ line: 'cairn registry signers', does: 'the set in force' }],
-    load: async () => (await import('./registry.ts')).signers,
-  },
-  {
-    name: 'registry rotate',
-    summary: 'Propose another signer set. The signers in force approve it, and so does every new key.',
-    operands: [{ name: 'FILE', required: true, does: 'the new set: {"m": 2, "signers": [{"id", "algo", "key"}, …]}.' }],
-    options: [NOTE],
-    examples: [
-      {
-        line: 'cairn registry rotate signers.json',
-        does: 'then `cairn name approve` by each, and `cairn name commit`',
-      },
-    ],
-    load: async () => (await import('./registry.ts')).rotate,
-  },
-  {
-    name: 'registry adopt',
-    summary: 'Let a registry that was restored from a backup write again, once it is shown that nothing is missing.',
-    operands: [],
-    options: [
-      {
-        name: 'checkpoint',
-        value: 'FILE',
-        does: 'The newest checkpoint of this log that anybody has seen, as /log/checkpoint gave it.',
-      },
-    ],
-    examples: [
-      { line: 'cairn registry adopt --checkpoint newest.txt', does: 'then stop and start the node once more' },
-    ],
-    load: async () => (await import('./registry.ts')).adopt,
-  },
-  {
-    name: 'registry trust',
-    summary: 'Write down whom to believe about this registry: its origin, its first version, its log keys.',
-    operands: [],
-    options: [{ ...OUTPUT, does: 'Where to write it (default: standard output).' }],
-    examples: [{ line: 'cairn registry trust -o trust.json', does: 'from a node you trust, over a way you trust' }],
-    load: async () => (await import('./registry.ts')).trust,
-  },
-  {
-    name: 'registry verify',
-    summary: 'Read a whole log, compute everything in it again, and say exactly what was checked.',
-    operands: [{ name: 'URL', required: false, does: 'The registry (default: the one of the node).' }],
-    options: TRUST,
-    examples: [
-      { line: 'cairn registry verify --trust trust.json', does: 'the first time; what was seen is remembered' },
-      { line: 'cairn registry verify https://registry.example.org', does: 'later: nothing may have been taken back' },
-    ],
-    load: async () => (await import('./registry-verify.ts')).verify,
-  },
-  {
-    name: 'verify-proof',
-    summary: 'What a proof file is worth, line by line. Asks nobody.',
-    operands: [{ name: 'FILE', required: true, does: 'the proof, as `cairn name show --proof` writes it.' }],
-    options: TRUST,
-    examples: [
-      { line: 'cairn verify-proof site.proof --trust trust.json', does: 'the exit code is 0 only if verified' },
-    ],
-    load: async () => (await import('./verify-proof.ts')).verify,
-  },
+  ...REGISTRY_COMMANDS,
   ...BRIDGE_COMMANDS,
+  {
+    name: 'backup create',
+    summary: 'Copy the data of the node, consistently while it runs. Standard output is the path of the backup.',
+    operands: [{ name: 'DIR', required: true, does: 'a new directory; it gets its name when all of it is durable.' }],
+    options: [
+      { ...PASSPHRASE, does: 'Seal the private keys into it, with the passphrase in this file.' },
+      CONFIG_FILE,
+      PROGRESS,
+    ],
+    examples: [
+      { line: 'cairn backup create /mnt/backup/monday', does: 'everything but private keys' },
+      { line: 'cairn backup create /mnt/backup/keys --passphrase-file pass.txt', does: 'the keys too, sealed' },
+    ],
+    load: async () => (await import('./backup.ts')).create,
+  },
+  {
+    name: 'backup restore',
+    summary: 'Make a data directory out of a backup; every record and every named object is proved before it counts.',
+    operands: [{ name: 'BACKUP', required: true, does: 'the directory that `cairn backup create` made.' }],
+    options: [
+      { ...PASSPHRASE, does: 'Open its private keys with the passphrase in this file; new keys otherwise.' },
+      PROGRESS,
+    ],
+    examples: [
+      {
+        line: 'cairn backup restore /mnt/backup/monday --data /srv/cairn',
+        does: 'into a new directory; its registry only reads until `cairn registry adopt`',
+      },
+    ],
+    load: async () => (await import('./backup.ts')).restore,
+  },
   {
     name: 'config init',
     summary: 'Write a configuration with every key, its default and what it does. Never overwrites.',
@@ -444,6 +304,17 @@ export const COMMANDS: readonly CommandRow[] = [
     options: [],
     examples: [{ line: 'cairn token revoke 000102030405060708090a0b0c0d0e0f', does: 'that one' }],
     load: async () => (await import('./token.ts')).revoke,
+  },
+  {
+    name: 'bench',
+    summary: 'How fast this node stores objects and gives them back, from here. What it stored is dropped again.',
+    operands: [],
+    options: [
+      { name: 'size', value: 'SIZE', does: 'Of each object, such as 1KiB (default 64KiB).' },
+      { name: 'time', value: 'TIME', does: 'Store this long, then read as long (default 3s).' },
+    ],
+    examples: [{ line: 'cairn bench --size 1MiB', does: 'objects and bytes per second, and how long one takes' }],
+    load: async () => (await import('./bench.ts')).bench,
   },
   {
     name: 'completion',

@@ -14,6 +14,8 @@ export interface Terminal {
   readonly isWatched: boolean
   /** Somebody reads the data as it comes. */
   readonly isDataWatched: boolean
+  /** How wide the messages may be; undefined where nobody knows. */
+  readonly columns: number | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readInput(): Promise<string>
   /** Standard input as it comes. */
@@ -45,6 +47,7 @@ export function systemTerminal(): Terminal {
     },
     isWatched: process.stderr.isTTY,
     isDataWatched: process.stdout.isTTY,
+    columns: process.stderr.isTTY ? process.stderr.columns : undefined,
     environment: process.env,
     readInput: async () => await text(process.stdin),
     readBytes: () => process.stdin,

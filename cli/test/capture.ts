@@ -5,20 +5,27 @@ export class Capture implements Terminal {
   data = ''
   words = ''
   readonly isWatched: boolean
-  readonly isDataWatched = false
+  readonly isDataWatched: boolean
+  readonly columns: number | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly #input: string
 
   constructor({
     isWatched = false,
+    isDataWatched = false,
+    columns,
     environment = {},
     input = '',
   }: {
     isWatched?: boolean
+    isDataWatched?: boolean
+    columns?: number
     environment?: Readonly<Record<string, string | undefined>>
     input?: string
   } = {}) {
     this.isWatched = isWatched
+    this.isDataWatched = isDataWatched
+    this.columns = columns
     this.environment = environment
     this.#input = input
   }

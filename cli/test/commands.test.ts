@@ -8,7 +8,7 @@ import { addressOf } from '@cairn/wire'
 import { main } from '../src/main.ts'
 import { COMMANDS } from '../src/table.ts'
 import { Capture } from './capture.ts'
-import { firstLine, NODE_WAIT_MS, Workplace } from './processes.ts'
+import { firstLine, NODE_WAIT_MS, type Ran, Workplace } from './processes.ts'
 
 const TOKEN = /^[\w-]+\n$/
 const MINT_BODY = JSON.stringify({ aud: 'storage', scopes: ['storage:write'] })
@@ -45,13 +45,20 @@ const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly
     data: /^verdict +sound\nlines +0 lines read\nanchored +to 0 of 0, .*\nhead +b3:0+\nnot checked +.*\n$/,
   },
   'pack ls': { args: [], data: /^$/ },
+  bench: {
+    args: ['--size', '1KiB', '--time', '10ms'],
+    data: /^size +\S.*\nput +[\d ]+ objects?\/s .*\nget +[\d ]+ objects?\/s .*\n$/,
+  },
   completion: { args: ['bash'], data: /^_cairn\(\) \{[\s\S]*complete -o default -F _cairn cairn\n$/ },
 }
 
-/** Those with tests of their own: below, in storing.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, registry-adopt.test.ts, bridges.test.ts and packs.test.ts. */
+/** Those with tests of their own: below, in storing.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, registry-adopt.test.ts, backup.test.ts, bridges.test.ts and packs.test.ts. */
 const ELSEWHERE: readonly string[] = [
   'start',
   'stop',
+  'doctor',
+  'backup create',
+  'backup restore',
   'rm',
   'key new',
   'verify-proof',
@@ -108,9 +115,21 @@ test('every command of the table is run here', () => {
   assert.deepEqual([...Object.keys(RUNS), ...ELSEWHERE].sort(), COMMANDS.map(({ name }) => name).sort())
 })
 
+/** As a process where that makes a difference: one that reads, one that sends, one that writes a file. */
+const AS_PROCESSES: readonly string[] = ['status', 'put', 'config init']
+
+async function quietly(command: string, args: readonly string[]): Promise<Ran> {
+  const words = [...command.split(' '), ...args, '-q']
+  if (AS_PROCESSES.includes(command)) return await place.run(words)
+  const terminal = new Capture()
+  const inPlace = words.map((word) => (word.endsWith('.toml') ? `${place.directory}/${word}` : word))
+  const code = await main([...inPlace, '--data', `${place.directory}/.cairn`], terminal)
+  return { code, data: terminal.data, words: terminal.words }
+}
+
 test('standard output carries data only, and -q silences everything else', async () => {
   for (const [command, { args, data }] of Object.entries(RUNS)) {
-    const ran = await place.run([...command.split(' '), ...args, '-q'])
+    const ran = await quietly(command, args)
     assert.equal(ran.code, 0, `${command}: ${ran.words}`)
     assert.match(ran.data, data, command)
     assert.equal(ran.words, '', command)

@@ -35,13 +35,18 @@ export interface Watched {
 export class WatchedNode implements AsyncDisposable {
   readonly place: Workplace
   readonly #pid: number
-  readonly #storageUrl: string
+  readonly #urls: Readonly<Record<string, readonly string[]>>
   readonly #waitMs: number
 
-  private constructor(place: Workplace, pid: number, storageUrl: string, waitMs: number) {
+  private constructor(
+    place: Workplace,
+    pid: number,
+    urls: Readonly<Record<string, readonly string[]>>,
+    waitMs: number,
+  ) {
     this.place = place
     this.#pid = pid
-    this.#storageUrl = storageUrl
+    this.#urls = urls
     this.#waitMs = waitMs
   }
 
@@ -49,8 +54,8 @@ export class WatchedNode implements AsyncDisposable {
   static async start(waitMs: number, environment: Readonly<Record<string, string>> = {}): Promise<WatchedNode> {
     const place = await Workplace.make()
     const node = place.launch(['start', '--port-base', '0'], { waitMs, environment })
-    const ready = JSON.parse(await firstLine(node)) as { pid: number; urls: { storage: [string] } }
-    return new WatchedNode(place, ready.pid, ready.urls.storage[0], waitMs)
+    const ready = JSON.parse(await firstLine(node)) as { pid: number; urls: Record<string, string[]> }
+    return new WatchedNode(place, ready.pid, ready.urls, waitMs)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -67,8 +72,13 @@ export class WatchedNode implements AsyncDisposable {
 
   /** Below the storage service, with every right. */
   async curl(path: string, ...args: string[]): Promise<Watched> {
+    return await this.curlAt('storage', path, ...args)
+  }
+
+  /** Below this service, with every right. */
+  async curlAt(service: string, path: string, ...args: string[]): Promise<Watched> {
     const token = (await readFile(`${this.place.directory}/.cairn/admin.token`, 'utf8')).trim()
-    const all = ['-sS', '--fail', '-H', `Authorization: Bearer ${token}`, ...args, `${this.#storageUrl}${path}`]
+    const all = ['-sS', '--fail', '-H', `Authorization: Bearer ${token}`, ...args, `${this.#urls[service]?.[0]}${path}`]
     return await this.#watch(spawn('curl', all, { cwd: this.place.directory, timeout: this.#waitMs }))
   }
 

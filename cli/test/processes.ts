@@ -74,8 +74,8 @@ export class Workplace implements AsyncDisposable {
   }
 
   /** Short: a socket's path has about a hundred characters. */
-  static async make(): Promise<Workplace> {
-    return new Workplace(await realpath(await mkdtemp(join(tmpdir(), 'cairn-'))))
+  static async make(parent: string = tmpdir()): Promise<Workplace> {
+    return new Workplace(await realpath(await mkdtemp(join(parent, 'cairn-'))))
   }
 
   launch(args: readonly string[], more: Omit<Surroundings, 'directory'> = {}): ChildProcess {

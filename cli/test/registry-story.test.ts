@@ -336,6 +336,34 @@ test('signers change by the word of those in force, and every new key shows that
   assert.equal((await bob.quick('verify-proof', bob.path('later.proof'))).code, 0)
 })
 
+test('a version is overruled only while it is the newest, and a name can come to mean nothing', async () => {
+  const overruling = async (): Promise<string> =>
+    await told(alice.quick('name', 'propose', '-q', 'fresh@1', LATER, '--supersede', 'it was the wrong build'))
+  const [stale, overruled] = [await overruling(), await overruling()]
+  const asked = await alice.quick('name', 'approve', stale)
+  assert.match(masked(asked.words), /only while HEAD is b3:…, because: it was the wrong build\n/)
+  assert.equal((await alice.quick('name', 'approve', '-q', overruled)).code, 0)
+  for (const id of [stale, overruled]) assert.equal((await bob.quick('name', 'approve', '-q', id)).code, 0)
+  assert.equal((await alice.quick('name', 'commit', '-q', overruled)).code, 0)
+  // HEAD is another now, and the item it replaces has changed as well.
+  await refused(alice.quick('name', 'commit', stale, '--json'), 'ChainMismatch', 8)
+  assert.ok((await told(alice.quick('name', 'show', 'fresh@1'))).includes(LATER))
+
+  await refused(alice.quick('name', 'propose', 'never@1', '--remove', '--json'), 'no_name', 3)
+  await refused(alice.quick('name', 'propose', 'fresh@1', LATER, '--remove', '--json'), 'usage', 2)
+  await refused(alice.quick('name', 'propose', 'fresh@1', '--json'), 'usage', 2)
+  const removal = await alice.quick('name', 'propose', 'fresh@1', '--remove')
+  assert.match(masked(removal.words), /✔ proposed\n {2}name fresh@1 is removed\n/)
+  const gone = removal.data.trim()
+  for (const each of [alice, bob]) assert.equal((await each.quick('name', 'approve', '-q', gone)).code, 0)
+  assert.equal((await alice.quick('name', 'commit', '-q', gone)).code, 0)
+  assert.equal((await alice.quick('name', 'show', 'fresh@1')).code, 3)
+  assert.match(
+    masked(await told(alice.quick('name', 'log', 'fresh@1'))),
+    /^\d+ {2}TIME {2}alice, bob\n {4}name fresh@1 is removed/,
+  )
+})
+
 test('standard output carries data only, and --json is one object', async () => {
   const again = await told(alice.quick('name', 'propose', '-q', 'again@1', CONTENT))
   await writeFile(alice.path('same.json'), await told(alice.quick('registry', 'signers', '-q')))

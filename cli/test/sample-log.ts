@@ -197,7 +197,7 @@ export class SampleLog {
     const { origin } = this.log
     const text = encodeCheckpoint({ origin, size: this.entries.length, root: this.root(), extensions: [] })
     const [key] = this.trust.logKeys
-    return encodeNote(signNote(text, [noteSigner(key!, (message) => systemCrypto.ed25519Sign(LOG_SEED, message))]))
+    return encodeNote(signNote(text, [noteSigner(key!, (message) => systemCrypto.ed25519Signer(LOG_SEED)(message))]))
   }
 
   /** The file that proves what a name means now; `from` as a reader with a pin asks for it. */

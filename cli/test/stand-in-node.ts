@@ -44,7 +44,7 @@ export class StandInNode implements AsyncDisposable {
     node.replies.set('/version', () => ({ status: 200, body: { service: 'node' } }))
     node.replies.set('/admin/status', () => {
       const services = node.services.map((name) => ({ name, urls: [node.#url] }))
-      return { status: 200, body: { services } }
+      return { status: 200, body: { services, elsewhere: [] } }
     })
     await writeFile(join(node.directory, 'token'), 'to.ken')
     return node
@@ -57,9 +57,14 @@ export class StandInNode implements AsyncDisposable {
     })
   }
 
+  /** What makes a command ask this node. */
+  get flags(): readonly string[] {
+    return ['--node', this.#url, '--token-file', join(this.directory, 'token')]
+  }
+
   async run(...args: readonly string[]): Promise<Ran> {
     const terminal = new Capture()
-    const code = await main([...args, '--node', this.#url, '--token-file', join(this.directory, 'token')], terminal)
+    const code = await main([...args, ...this.flags], terminal)
     const masked = (text: string): string => text.replaceAll(this.#url, 'URL').replaceAll(this.directory, 'DIR')
     return { code, data: masked(terminal.data), words: masked(terminal.words) }
   }

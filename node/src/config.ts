@@ -1,15 +1,28 @@
 import { byteSize, duration, ingressSection, listenKeys, logSection, section, setting } from '@cairn/platform'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { NODE_TOPOLOGY } from './topology.ts'
 
 /** The first port of a node; its services listen on the ones after it. */
 const PORT_BASE = 7070
+
+/** Where a service that runs in another process is to be found. */
+function neighbour(name: string) {
+  return setting(z.union([z.literal('none'), z.url({ protocol: /^https?$/ })]), {
+    reload: 'restart',
+    does: `Where this process finds the ${name} of another (default: where this configuration lets it listen); \`none\` if there is none.`,
+  })
+}
 
 /** `[node]`: the process, not any one service. */
 export const nodeSection = section({
   ...listenKeys(PORT_BASE),
   ingress: ingressSection(),
   log: logSection,
+  neighbours: section({
+    storage: neighbour('storage'),
+    registry: neighbour('registry'),
+    index: neighbour('index'),
+  }),
   amnesia_bytes: setting(byteSize({ min: 1024 * 1024 }), {
     default: '1GiB',
     reload: 'restart',

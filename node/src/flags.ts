@@ -23,6 +23,8 @@ export interface StartFlags {
   readonly amnesia: boolean
   readonly configFile: { readonly path: string; readonly required: boolean }
   readonly modules: readonly ServiceModule[]
+  /** Set where other processes run the other services: what of the data directory this one has. */
+  readonly parts: readonly string[] | undefined
   /** Keys the flags set. */
   readonly keys: readonly ConfigFlag[]
 }
@@ -37,17 +39,27 @@ export function readStartFlags(
   const { portBase, config } = options
   const dataPath = options.data ?? environment['CAIRN_DATA'] ?? './.cairn'
   const amnesia = options.amnesia || isOn(environment['CAIRN_AMNESIA'])
+  const modules = options.services === undefined ? services : chosen(options.services, services)
+  const parts = modules.length === services.length ? undefined : modules.map(({ name }) => name)
   return {
     dataPath,
     amnesia,
     configFile: { path: config ?? 'cairn.toml', required: config !== undefined },
-    modules: options.services === undefined ? services : chosen(options.services, services),
+    modules,
+    parts,
     keys: [
       ...(portBase === undefined ? [] : portKeys(portBase, services)),
       ...(options.insecurePublic ? publicKeys(services) : []),
-      ...(amnesia ? [] : [{ flag: '--data', key: 'node.uds.path', value: `${dataPath}/admin.sock` }]),
+      ...(amnesia ? [] : [{ flag: '--data', key: 'node.uds.path', value: `${dataPath}/${socketName(parts)}` }]),
+      // The port of the node is for a process that has all of it; each part is asked through its socket.
+      ...(parts === undefined ? [] : [{ flag: '--services', key: 'node.bind_addr', value: '127.0.0.1:0' }]),
     ],
   }
+}
+
+/** Each process has a socket of its own in the directory they share. */
+function socketName(parts: readonly string[] | undefined): string {
+  return parts === undefined ? 'admin.sock' : `admin-${parts[0] ?? ''}.sock`
 }
 
 function isOn(text: string | undefined): boolean {
@@ -55,13 +67,13 @@ function isOn(text: string | undefined): boolean {
 }
 
 function chosen(text: string, services: readonly ServiceModule[]): ServiceModule[] {
-  return text.split(',').map((name) => {
-    const module = services.find((service) => service.name === name.trim())
-    if (module !== undefined) return module
-    const known = services.map((service) => service.name).join(', ')
-    throw new CairnError('Malformed', `--services: there is no service ${name}; there are ${known || 'none yet'}.`, {
-      code: 'usage',
-    })
+  const names = text.split(',').map((name) => name.trim())
+  const strange = names.find((name) => !services.some((service) => service.name === name))
+  // In the order they start, whatever the order they were named in.
+  if (strange === undefined) return services.filter(({ name }) => names.includes(name))
+  const known = services.map((service) => service.name).join(', ')
+  throw new CairnError('Malformed', `--services: there is no service ${strange}; there are ${known || 'none yet'}.`, {
+    code: 'usage',
   })
 }
 

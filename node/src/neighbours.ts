@@ -1,11 +1,10 @@
 /**
- * Who calls whom inside a node, and what each may do there. A call goes in process through the same ingress as
- * everybody's, with a token for exactly these scopes.
+ * Who calls whom, and what each may do there. A call goes through the same ingress as everybody's, with a token for
+ * exactly these scopes: in process where both run in this one, over the port of the other where they do not.
  */
 import {
   Caller,
   type IndexClient,
-  InProcessTransport,
   indexClient,
   type RegistryClient,
   registryClient,
@@ -13,10 +12,10 @@ import {
   storageClient,
 } from '@cairn/clients'
 import { Breakers, type Runtime } from '@cairn/kernel'
-import type { Ingress } from '@cairn/platform'
+import type { Transport } from '@cairn/platform'
 import type { Audience, Scope } from '@cairn/wire'
 
-/** What a service is given to call the others with; a service that does not run here is missing. */
+/** What a service is given to call the others with; a service that runs nowhere is missing. */
 export interface Neighbours {
   readonly storage?: StorageClient
   readonly registry?: RegistryClient
@@ -25,7 +24,8 @@ export interface Neighbours {
 
 const CLIENTS = { storage: storageClient, registry: registryClient, index: indexClient }
 
-type Called = keyof typeof CLIENTS
+/** A service that others call. */
+export type Called = keyof typeof CLIENTS
 
 /** For each service, the ones it calls and the scopes it has there. What is not listed is not granted. */
 const GRANTS: Partial<Record<Audience, Partial<Record<Called, readonly Scope[]>>>> = {
@@ -35,44 +35,46 @@ const GRANTS: Partial<Record<Audience, Partial<Record<Called, readonly Scope[]>>
   interop: { storage: ['storage:write', 'storage:hold'], registry: ['registry:propose', 'registry:anchor'] },
 }
 
-export interface NeighbourAccess extends AsyncDisposable {
+/** Whom a service calls. */
+export function calledBy(caller: Audience): readonly Called[] {
+  return Object.keys(GRANTS[caller] ?? {}) as Called[]
+}
+
+/** The way to a service. */
+export interface Door {
+  readonly transport: Transport
+  readonly base: URL
+}
+
+export interface NeighbourAccess {
   readonly clients: Neighbours
+  /** One round of what the breakers need now and then. */
+  sweep(): void
+  close(): void
 }
 
 export interface NeighbourOptions {
-  /** The door of a service of this node, if it runs. */
-  readonly ingressOf: (name: Called) => Pick<Ingress, 'handle'> | undefined
+  /** Nothing if it runs nowhere. */
+  readonly doorOf: (name: Called) => Door | undefined
   /** A token; asked for at each call, so that a rotated key is used at once. */
   readonly tokenFor: (audience: Audience, scopes: readonly Scope[]) => string
 }
 
-/** The neighbours of `caller`; to be closed after it has stopped. */
+/** The neighbours of `caller`; to be closed after it has stopped. The doors are closed by whoever made them. */
 export function neighboursOf(
   runtime: Runtime,
   caller: Audience,
-  { ingressOf, tokenFor }: NeighbourOptions,
+  { doorOf, tokenFor }: NeighbourOptions,
 ): NeighbourAccess {
   const breakers = new Breakers(runtime)
-  const transports: InProcessTransport[] = []
-  const callerOf = (target: Called, scopes: readonly Scope[]): Caller | undefined => {
-    const ingress = ingressOf(target)
-    if (ingress === undefined) return undefined
-    const transport = new InProcessTransport(ingress)
-    transports.push(transport)
-    const grant = { scopes, bearer: async () => await Promise.resolve(tokenFor(target, scopes)) }
-    return new Caller({ runtime, transport, base: new URL('http://localhost/'), target, breakers, grant })
-  }
   const clients = Object.fromEntries(
-    Object.entries(GRANTS[caller] ?? {}).flatMap(([target, scopes]) => {
-      const through = callerOf(target as Called, scopes)
-      return through === undefined ? [] : [[target, CLIENTS[target as Called](through)]]
+    calledBy(caller).flatMap((target) => {
+      const door = doorOf(target)
+      if (door === undefined) return []
+      const scopes = GRANTS[caller]?.[target] ?? []
+      const grant = { scopes, bearer: async () => await Promise.resolve(tokenFor(target, scopes)) }
+      return [[target, CLIENTS[target](new Caller({ runtime, ...door, target, breakers, grant }))]]
     }),
   )
-  return {
-    clients,
-    [Symbol.asyncDispose]: async () => {
-      breakers.close()
-      for (const transport of transports) await transport.close()
-    },
-  }
+  return { clients, sweep: () => breakers.sweep(), close: () => breakers.close() }
 }

@@ -5,7 +5,7 @@
  *
  *     stop: every service drains at once; the node's own port goes last, then files, threads, log
  */
-import { Bus, openQueue, type Queue, type StopReport, Watch } from '@cairn/kernel'
+import { Bus, openQueue, type Queue, type StopReport, sleep, Watch } from '@cairn/kernel'
 import type { ServiceModule, StartedService } from '@cairn/platform'
 import {
   type ConfigRow,
@@ -21,14 +21,17 @@ import {
   type ServiceConfig,
 } from '@cairn/platform'
 import type { Audience, Scope } from '@cairn/wire'
+import type { ApiDocument, ApiPlace } from './api-page.ts'
 import type { NodeConfig } from './config.ts'
+import { Doors } from './doors.ts'
 import type { Machine } from './machine.ts'
-import { type NeighbourAccess, neighboursOf } from './neighbours.ts'
+import { type Called, calledBy, type NeighbourAccess, neighboursOf } from './neighbours.ts'
 import { readOperatorFile } from './operator-file.ts'
 import { probe } from './probe.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
 import type { TokenKeys } from './token-keys.ts'
-import { NODE_TOPOLOGY } from './topology.ts'
+import { NODE_ABOUT, NODE_TOPOLOGY } from './topology.ts'
+import { UpkeepHolds } from './upkeep-holds.ts'
 import { VERSION } from './version.ts'
 
 /** What `open.ts` has made ready. */
@@ -50,6 +53,8 @@ export class CairnNode implements NodeControl {
   readonly #services: Started[] = []
   /** How services of this node call each other. */
   readonly #accesses: NeighbourAccess[] = []
+  readonly #doors: Doors
+  readonly upkeep: UpkeepHolds
   readonly #stopOrder = new Watch<'none' | 'drain' | 'abort'>('none')
   readonly #reloads: Queue<ReloadSource>
   /** Only what every service says about itself. */
@@ -63,6 +68,13 @@ export class CairnNode implements NodeControl {
     const { platform } = parts.machine.node
     this.#reloads = openQueue(platform, NODE_TOPOLOGY, 'reloads')
     this.#events = new Bus(platform, NODE_TOPOLOGY)
+    this.upkeep = new UpkeepHolds(platform.clock)
+    this.#doors = new Doors({
+      platform,
+      here: (name) => this.#services.find((service) => service.name === name)?.running,
+      nodeConfig: () => this.#config(),
+      listenConfig: (name) => parts.store.config(name).current as ServiceConfig,
+    })
   }
 
   /** Starts every service, then the node's own port, and asks each of them; whatever fails, nothing stays behind. */
@@ -110,7 +122,8 @@ export class CairnNode implements NodeControl {
   /** Drains every service at once and closes everything; says what had to be aborted. */
   async stop(): Promise<StopReport> {
     const reports = await Promise.all(this.#services.map(async ({ running }) => await running.stop()))
-    for (const access of this.#accesses) await access[Symbol.asyncDispose]()
+    for (const access of this.#accesses) access.close()
+    await this.#doors.close()
     if (this.#own !== undefined) reports.push(await this.#own.stop())
     this.#reloads.abort()
     this.#events.close()
@@ -133,7 +146,8 @@ export class CairnNode implements NodeControl {
     )
     const ready = services.every((service) => service.ready)
     const common = { version: VERSION, pid: process.pid, uptime_ms: Math.round(clock.now()), ready, services }
-    return { ...common, urls: this.#own?.urls ?? [], data: data.path, kept: !amnesia }
+    const elsewhere = this.#doors.elsewhere().map(({ name, url, state }) => ({ name, url, ...state }))
+    return { ...common, elsewhere, urls: this.#own?.urls ?? [], data: data.path, kept: !amnesia }
   }
 
   async reload(): Promise<ReloadOutcome> {
@@ -142,6 +156,17 @@ export class CairnNode implements NodeControl {
 
   config(): ConfigRow[] {
     return this.#parts.store.print()
+  }
+
+  api(): readonly ApiPlace[] {
+    const own = this.#own === undefined ? [] : [{ name: 'node', running: this.#own }]
+    return [...this.#services, ...own].map(({ name, running: { ingress, urls } }) => {
+      return {
+        name,
+        document: JSON.parse(ingress.apiText()) as ApiDocument,
+        url: urls.find((url) => url.startsWith('http')),
+      }
+    })
   }
 
   async rotateKeys(): Promise<string> {
@@ -164,26 +189,33 @@ export class CairnNode implements NodeControl {
     const { machine, store } = this.#parts
     const outcome = await store.reload(source)
     // The one live key that belongs to no listener: the log is shared by every service.
-    machine.log.setLevel((store.config('node').current as NodeConfig).log.level)
+    machine.log.setLevel(this.#config().log.level)
     return outcome
+  }
+
+  #config(): NodeConfig {
+    return this.#parts.store.config('node').current as NodeConfig
   }
 
   async #startService(module: ServiceModule): Promise<Started> {
     const { machine, store, data, amnesia } = this.#parts
     const { platform, metricsText } = machine.service(module.name, module.metrics)
-    const amnesiaBytes = amnesia ? (store.config('node').current as NodeConfig).amnesia_bytes : undefined
+    const amnesiaBytes = amnesia ? this.#config().amnesia_bytes : undefined
     const host = {
       ...this.#neighbours(module.name, platform),
+      readyFields: () => this.#neighbourFields(module.name),
+      upkeep: this.upkeep.upkeepOf(module.name),
       amnesia,
       amnesiaBytes,
       identitySeed: data.secret('node-identity'),
       readRoots: readOperatorFile,
-      selfUrls: () => this.#services.find(({ name }) => name === 'storage')?.running.urls ?? [],
+      selfUrls: () => this.#storageUrls(),
       platform,
       config: store.config(module.name) as never,
       authorizer: capabilityAuthorizer(platform.clock, () => this.keys.verifier(module.name)),
       directory: `${data.path}/${module.name}`,
       version: { service: module.name, version: VERSION },
+      about: module.about,
       metricsText,
       onFatal: () => {
         this.#fatal = true
@@ -195,11 +227,26 @@ export class CairnNode implements NodeControl {
   }
 
   #neighbours(name: Audience, platform: Machine['node']['platform']): NeighbourAccess['clients'] {
-    const ingressOf = (called: string) => this.#services.find((service) => service.name === called)?.running.ingress
+    const doorOf = (called: Called) => this.#doors.doorOf(called)
     const tokenFor = (audience: Audience, scopes: readonly Scope[]) => this.keys.ownToken(audience, scopes)
-    const access = neighboursOf(platform, name, { ingressOf, tokenFor })
+    const access = neighboursOf(platform, name, { doorOf, tokenFor })
     this.#accesses.push(access)
     return access.clients
+  }
+
+  /** What `/readyz` of a service says about those it calls: without them it does less, and somebody must hear why. */
+  #neighbourFields(name: Audience): Readonly<Record<string, unknown>> {
+    const states = calledBy(name).map((called) => [called, this.#doors.state(called)] as const)
+    const degraded = states.every(([, { ready }]) => ready) ? {} : { degraded: true }
+    return states.length === 0 ? {} : { ...degraded, neighbours: Object.fromEntries(states) }
+  }
+
+  /** Where others fetch from this node. */
+  #storageUrls(): readonly string[] {
+    const here = this.#services.find(({ name }) => name === 'storage')?.running.urls
+    if (here !== undefined) return here
+    const url = this.#doors.urlOf('storage')
+    return url === undefined ? [] : [url.origin]
   }
 
   /** The port of the node itself, and the socket in the data directory that the command line uses. */
@@ -212,6 +259,7 @@ export class CairnNode implements NodeControl {
       authorizer: capabilityAuthorizer(platform.clock, () => this.keys.verifier('node')),
       conditions: [],
       version: { service: 'node', version: VERSION },
+      about: NODE_ABOUT,
       metricsText,
       build: ({ supervisor }) => {
         supervisor.start('reloader', async ({ draining }) => {
@@ -219,6 +267,15 @@ export class CairnNode implements NodeControl {
             const next = await this.#reloads.recv({ signal: draining })
             if (next.tag === 'closed') return
             await this.#reload(next.item)
+          }
+        })
+        supervisor.start('neighbour-watcher', async ({ draining }) => {
+          for (;;) {
+            await this.#doors.ask()
+            for (const access of this.#accesses) access.sweep()
+            await this.keys.follow()
+            await this.upkeep.expire()
+            await sleep(platform.clock, NODE_TOPOLOGY.timeouts.watch.ms, { signal: draining })
           }
         })
         const events = this.#events

@@ -6,7 +6,7 @@ import { type NodeConfig, nodeSection } from './config.ts'
 import type { StartFlags } from './flags.ts'
 import { Machine } from './machine.ts'
 import { CairnNode } from './node.ts'
-import { firstKeyring, TokenKeys } from './token-keys.ts'
+import { firstSecrets, TokenKeys } from './token-keys.ts'
 
 /** Keys of every service, started or not: a configuration file is right or wrong whatever runs. */
 export function configSchemas(services: readonly ServiceModule[]): ConfigSchemas {
@@ -34,11 +34,12 @@ export async function openNode(flags: StartFlags, surroundings: Surroundings): P
   const machine = new Machine({ level: config.log.level, format, memoryBytes })
   try {
     const { platform } = machine.node
-    const secrets = {
-      'token-root': () => firstKeyring(platform, environment['CAIRN_ROOT_KEY']),
-      'node-identity': () => platform.random.bytes(32),
-    }
-    const data = await openDataDirectory(platform, { path: flags.dataPath, secrets })
+    const secrets = firstSecrets(platform, environment['CAIRN_ROOT_KEY'])
+    const data = await openDataDirectory(platform, {
+      path: flags.dataPath,
+      secrets,
+      ...(flags.parts === undefined ? {} : { parts: flags.parts }),
+    })
     const keys = await TokenKeys.open(platform, data)
     return { machine, node: new CairnNode({ machine, store, data, keys, amnesia: flags.amnesia }) }
   } catch (error) {

@@ -11,7 +11,9 @@ import {
 } from '@cairn/platform'
 import { AUDIENCES, type Caveat, isScope, type Scope } from '@cairn/wire'
 import { z } from 'zod'
+import { type ApiPlace, apiPage } from './api-page.ts'
 import type { TokenKeys } from './token-keys.ts'
+import type { UpkeepHolds } from './upkeep-holds.ts'
 
 export interface NodeStatus {
   readonly version: string
@@ -28,6 +30,13 @@ export interface NodeStatus {
     readonly missing: readonly string[]
     readonly summary: string
   }[]
+  /** Services of other processes that those of this one call. */
+  readonly elsewhere: readonly {
+    readonly name: string
+    readonly url: string
+    readonly ready: boolean
+    readonly why: string
+  }[]
 }
 
 /** What the routes need of the node. */
@@ -37,9 +46,15 @@ export interface NodeControl {
   requestStop(): void
   reload(): Promise<ReloadOutcome>
   config(): readonly { key: string; value: unknown; origin: string; reload: string }[]
-  readonly keys: TokenKeys
+  /** What every service of this process serves. */
+  api(): readonly ApiPlace[]
+  readonly keys: Pick<TokenKeys, 'mint' | 'describe' | 'revoke'>
+  readonly upkeep: Pick<UpkeepHolds, 'hold' | 'release'>
   rotateKeys(): Promise<string>
 }
+
+/** A compaction that is under way is waited for. */
+const HOLD_TIMEOUT_MS = 90_000
 
 const admin = { lane: 'inline', scope: 'node:admin' } as const
 const scope = z.custom<Scope>(isScope, 'must be a scope from the table, such as storage:write')
@@ -56,6 +71,14 @@ const mintBody = z.strictObject({
 
 export function nodeRoutes(control: NodeControl, clock: Clock, events: EventBus): RouteTable {
   return defineRoutes([
+    route({
+      lane: 'inline',
+      method: 'GET',
+      path: '/api',
+      summary: 'The API reference of every service of this process, as a page.',
+      responses: { 200: { description: 'The page.', mediaType: 'text/html' } },
+      handler: () => apiPage(control.api()),
+    }),
     route({
       ...admin,
       method: 'GET',
@@ -99,9 +122,42 @@ export function nodeRoutes(control: NodeControl, clock: Clock, events: EventBus)
         throw new CairnError('Conflict', detail, { code: 'config_refused' })
       },
     }),
+    ...upkeepRoutes(control),
     ...tokenRoutes(control, clock),
     eventsRoute(clock, events),
   ])
+}
+
+const holder = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -')
+
+function upkeepRoutes({ upkeep }: NodeControl): RouteTable {
+  return [
+    route({
+      ...admin,
+      method: 'POST',
+      path: '/admin/upkeep/hold',
+      summary: 'Nothing is swept, compacted or pruned for a time, so that files can be copied; asked again it goes on.',
+      body: z.strictObject({ holder, for_s: z.int().min(1).max(600) }),
+      limits: { timeoutMs: HOLD_TIMEOUT_MS },
+      responses: { 200: { description: 'It is so now.', schema: z.strictObject({ held: z.literal(true) }) } },
+      handler: async ({ body }) => {
+        await upkeep.hold(body.holder, body.for_s * 1000)
+        return json(200, { held: true })
+      },
+    }),
+    route({
+      ...admin,
+      method: 'POST',
+      path: '/admin/upkeep/release',
+      summary: 'The copy is made: upkeep goes on.',
+      body: z.strictObject({ holder }),
+      responses: { 200: { description: 'It may.', schema: z.strictObject({ held: z.literal(false) }) } },
+      handler: async ({ body }) => {
+        await upkeep.release(body.holder)
+        return json(200, { held: false })
+      },
+    }),
+  ]
 }
 
 function tokenRoutes(control: NodeControl, clock: Clock): RouteTable {

@@ -28,8 +28,19 @@ import {
 /** How long tokens of the former root are good after a rotation. */
 const ROTATION_OVERLAP_MS = 24 * 60 * 60 * 1000
 
-/** The first start's secret: one active root, given from outside or new. */
-export function firstKeyring(platform: Pick<Platform, 'random' | 'crypto'>, given: string | undefined): Uint8Array {
+/** The secrets every node has, and how its first start makes each. */
+export function firstSecrets(
+  platform: Pick<Platform, 'random' | 'crypto'>,
+  rootKey: string | undefined,
+): Readonly<Record<string, () => Uint8Array>> {
+  return {
+    'token-root': () => firstKeyring(platform, rootKey),
+    'node-identity': () => platform.random.bytes(32),
+  }
+}
+
+/** One active root, given from outside or new. */
+function firstKeyring(platform: Pick<Platform, 'random' | 'crypto'>, given: string | undefined): Uint8Array {
   const { kid, key } = makeRootKey(platform, given)
   return encodeKeyring(createKeyring(kid, key))
 }
@@ -54,8 +65,14 @@ export class TokenKeys {
 
   static async open(platform: Platform, data: DataDirectory): Promise<TokenKeys> {
     const roots = decodeKeyring(data.secret('token-root'))
-    const revoked = parseJson(await data.ownSecret('revoked-tokens', () => canonicalJson([])))
-    return new TokenKeys(platform, data, roots, new Set(Array.isArray(revoked) ? revoked.map(String) : []))
+    const revoked = await data.exclusively(async () => await data.ownSecret('revoked-tokens', () => canonicalJson([])))
+    return new TokenKeys(platform, data, roots, tidsOf(revoked))
+  }
+
+  /** Takes over what another process of this node has rotated or revoked. */
+  async follow(): Promise<void> {
+    using _turn = await this.#turn.acquire()
+    await this.#read()
   }
 
   /** What a service needs to judge a bearer, as of now. */
@@ -85,28 +102,51 @@ export class TokenKeys {
   /** A new active root; the former one still verifies for a day. Returns the new kid. */
   async rotate(): Promise<string> {
     using _turn = await this.#turn.acquire()
-    const { kid, key } = makeRootKey(this.#platform)
-    const times = { nowMs: this.#platform.clock.wall(), overlapMs: ROTATION_OVERLAP_MS }
-    const next = rotateKeyring(this.#roots, { kid, secret: key }, times)
-    await this.#data.replaceSecret('token-root', encodeKeyring(next))
-    this.#roots = next
-    this.#rings = ringsOf(next)
-    this.#own.clear()
-    return kid
+    return await this.#data.exclusively(async () => {
+      await this.#read()
+      const { kid, key } = makeRootKey(this.#platform)
+      const times = { nowMs: this.#platform.clock.wall(), overlapMs: ROTATION_OVERLAP_MS }
+      const next = rotateKeyring(this.#roots, { kid, secret: key }, times)
+      await this.#data.replaceSecret('token-root', encodeKeyring(next))
+      this.#use(next)
+      return kid
+    })
   }
 
   /** The token is refused from now on, everywhere on this node. */
   async revoke(tid: string): Promise<void> {
     using _turn = await this.#turn.acquire()
-    const next = new Set([...this.#revoked, tid])
-    await this.#data.replaceSecret('revoked-tokens', canonicalJson([...next].sort()))
-    this.#revoked = next
+    await this.#data.exclusively(async () => {
+      await this.#read()
+      const next = new Set([...this.#revoked, tid])
+      await this.#data.replaceSecret('revoked-tokens', canonicalJson([...next].sort()))
+      this.#revoked = next
+    })
   }
 
   /** Kids and their states, without the secrets. */
   describe(): { kid: string; state: string; not_after: number | null }[] {
     return this.#roots.keys.map(({ kid, state, notAfter }) => ({ kid, state, not_after: notAfter ?? null }))
   }
+
+  /** What the files say now, where somebody else may have written them. */
+  async #read(): Promise<void> {
+    if (!this.#data.isShared) return
+    const roots = await this.#data.latest('token-root')
+    if (!this.#platform.crypto.equal(roots, encodeKeyring(this.#roots))) this.#use(decodeKeyring(roots))
+    this.#revoked = tidsOf(await this.#data.latest('revoked-tokens'))
+  }
+
+  #use(roots: Keyring): void {
+    this.#roots = roots
+    this.#rings = ringsOf(roots)
+    this.#own.clear()
+  }
+}
+
+function tidsOf(bytes: Uint8Array): ReadonlySet<string> {
+  const tids = parseJson(bytes)
+  return new Set(Array.isArray(tids) ? tids.map(String) : [])
 }
 
 function ringsOf(roots: Keyring): ReadonlyMap<Audience, Keyring> {

@@ -1,5 +1,7 @@
 import { defineTopology } from '@cairn/kernel'
 
+export const NODE_ABOUT = 'The process itself: its state, its configuration, its keys.'
+
 /** The node itself: what runs beside the services, in the one process they share. */
 export const NODE_TOPOLOGY = defineTopology({
   service: 'node',
@@ -14,6 +16,11 @@ export const NODE_TOPOLOGY = defineTopology({
       count: 1,
       criticality: 'important',
       does: 'Reads the configuration again and swaps it whole, or keeps the old one.',
+    },
+    'neighbour-watcher': {
+      count: 1,
+      criticality: 'important',
+      does: 'Asks services of other processes whether they are ready, and takes over keys that another process changed.',
     },
     'config-reloader': {
       count: 1,
@@ -48,7 +55,7 @@ export const NODE_TOPOLOGY = defineTopology({
     config: { from: ['reloader'], to: ['config-reloader', 'listener'], does: 'The configuration in force.' },
     shutdown: {
       from: ['signals'],
-      to: ['listener', 'reloader', 'config-reloader'],
+      to: ['listener', 'reloader', 'neighbour-watcher', 'config-reloader'],
       does: 'The phase of the shutdown, level-triggered.',
     },
   },
@@ -57,6 +64,7 @@ export const NODE_TOPOLOGY = defineTopology({
   },
   timeouts: {
     drain_deadline: { ms: 3000, key: 'node.drain_deadline', does: 'How long accepted work may take to finish.' },
+    watch: { ms: 1000, does: 'Time between two looks at services and keys that other processes have.' },
     probe: { ms: 2000, does: 'How long a service may take to answer its first probe.' },
   },
 })

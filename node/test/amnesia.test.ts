@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { createHmac } from 'node:crypto'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { archiveOf } from '../../packages/packs/test/archive.ts'
 import { ask } from './asking.ts'
 import { hasCurl } from './curl.ts'
 import { Home, type RunningNode } from './running-node.ts'
@@ -20,6 +23,36 @@ async function tokenOf({ stderr }: RunningNode): Promise<string> {
   return /^ {2}Token {4}(\S+)$/.exec(await stderr.find((line) => line.startsWith('  Token')))?.[1] ?? ''
 }
 
+const SECRET = 'kept in a file'
+
+/** Packs of both kinds and a secret, on the drive; where the file is that names them. */
+async function configured(directory: string): Promise<string> {
+  const tiles = new Map([[0, Buffer.from('a tile')]])
+  await writeFile(`${directory}/map.pmtiles`, archiveOf(tiles, { minZoom: 0, maxZoom: 0, tileType: 2 }))
+  using database = new DatabaseSync(`${directory}/map.mbtiles`)
+  database.exec(`CREATE TABLE metadata (name TEXT, value TEXT);
+    CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB);
+    INSERT INTO metadata VALUES ('format', 'png'); INSERT INTO tiles VALUES (0, 0, 0, CAST('a tile' AS BLOB));`)
+  await writeFile(`${directory}/secret`, `${SECRET}\n`)
+  const packs = ['pmtiles', 'mbtiles'].map((kind) => `{ name = "${kind}", path = "${directory}/map.${kind}" }`)
+  const github = ['[interop.providers.github]', 'enabled = true', `secrets = [{ file = "${directory}/secret" }]`]
+  await writeFile(`${directory}/node.toml`, ['[edge]', `packs = [${packs.join(', ')}]`, ...github, ''].join('\n'))
+  return `${directory}/node.toml`
+}
+
+/** A tile of each pack, and a webhook. */
+async function askBridges(urls: Readonly<Record<string, readonly string[]>>): Promise<void> {
+  for (const kind of ['pmtiles', 'mbtiles']) {
+    const tile = await fetch(new URL(`/edge/assets/p/${kind}/0/0/0`, urls['edge']?.[0]))
+    assert.deepEqual([tile.status, await tile.text()], [200, 'a tile'], kind)
+  }
+  const body = '{"ref":"refs/heads/main"}'
+  const signature = createHmac('sha256', SECRET).update(body).digest('hex')
+  const headers = { 'x-github-event': 'push', 'x-github-delivery': 'd', 'x-hub-signature-256': `sha256=${signature}` }
+  const webhook = await fetch(new URL('/webhooks/github', urls['interop']?.[0]), { method: 'POST', headers, body })
+  assert.equal(webhook.status, 202, await webhook.text())
+}
+
 test('with amnesia no file is written, the token is shown once, and everything works', async () => {
   await using home = await Home.make()
   const node = home.start({ args: ARGS })
@@ -35,7 +68,7 @@ test('with amnesia no file is written, the token is shown once, and everything w
   assert.deepEqual(await readdir(home.path), [])
 })
 
-test('with amnesia no file is even opened for writing, whatever storage is asked', async (t) => {
+test('with amnesia no file is even opened for writing, whatever is asked; what the configuration names is read', async (t) => {
   if (!hasStrace() || !hasCurl()) {
     t.skip('tool absent: strace or curl')
     return
@@ -46,13 +79,14 @@ test('with amnesia no file is even opened for writing, whatever storage is asked
   const calls =
     'open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,symlink,symlinkat'
   const node = home.start({
-    args: ARGS,
+    args: [...ARGS, '--config', await configured(record.path)],
     environment: { CAIRN__STORAGE__INGRESS__DECOMPRESS_MAX_BYTES: '512KiB' },
     under: ['strace', '-f', '-qq', '--seccomp-bpf', '-o', trace, '-e', `trace=${calls}`, process.execPath],
   })
   const ready = await node.ready()
   const asker = await Asker.of(ready, await tokenOf(node))
   for (const row of [...OWN_ROWS, ...commonRefusals(publishedOperations())]) await asker.ask(row)
+  await askBridges(ready.urls)
   process.kill(ready.pid, 'SIGTERM')
   assert.deepEqual(await node.ended, { code: 0, signal: null })
   const lines = (await readFile(trace, 'utf8')).split('\n')

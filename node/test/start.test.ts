@@ -18,6 +18,23 @@ async function threadsForFiles(pid: number): Promise<number> {
   return names.filter((name) => name === 'libuv-worker\n').length
 }
 
+/** Every service serves the document that is published, and the node a page of all of them that fetches nothing. */
+async function checkApi(urls: Readonly<Record<string, readonly string[]>>): Promise<void> {
+  const page = await ask(urls['node']?.[0] ?? '', '/api')
+  assert.deepEqual([page.status, page.headers['content-type']], [200, 'text/html; charset=utf-8'])
+  assert.match(String(page.headers['content-security-policy']), /^default-src 'none'; style-src 'sha256-/)
+  assert.doesNotMatch(page.body, /<script|<img|<link|@import|url\(|src=/)
+  for (const [name, [url = '']] of Object.entries(urls)) {
+    const { body } = await ask(url, '/openapi.json')
+    const file = new URL(`../../docs/generated/openapi-${name}.json`, import.meta.url)
+    const published = JSON.parse(await readFile(file, 'utf8')) as { paths: Record<string, Record<string, object>> }
+    assert.deepEqual(JSON.parse(body), published, name)
+    for (const [path, methods] of Object.entries(published.paths))
+      for (const method of Object.keys(methods))
+        assert.ok(page.body.includes(`<h3><b>${method.toUpperCase()}</b> ${path}</h3>`), `${method} ${path}`)
+  }
+}
+
 test('the first start makes the data directory, answers on every listener, knows its administrator, and says so in one line', async () => {
   await using home = await Home.make()
   const node = home.start({ args: ANY_PORT })
@@ -46,6 +63,7 @@ test('the first start makes the data directory, answers on every listener, knows
     assert.equal(unknown.status, 401)
     assert.equal(unknown.headers['content-type'], 'application/problem+json')
   }
+  await checkApi(ready.urls)
   for (const [path, mode] of [
     ['.cairn', 0o700],
     ['.cairn/admin.token', 0o600],

@@ -1,9 +1,16 @@
 /** A client of a node: the one class users of this package hold. */
+
+import type { ProviderSet, ProvidersOptions, Resolution } from '@cairn/clients'
 import { KERNEL_METRICS, MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
 import type { TreeEntry } from '@cairn/wire'
-import { Connection, type Fetch } from './connection.ts'
+import { Connection } from './connection.ts'
+import { type EventsOptions, events, type ServiceEvent } from './events.ts'
+import { providers, type ResolveOptions, resolve } from './finding.ts'
 import { type GetOptions, get } from './get.ts'
 import { type PutOptions, type PutResult, put } from './put.ts'
+import { Registry } from './registry.ts'
+import type { Fetch } from './send.ts'
+import { SERVICES, type ServiceName, Services } from './services.ts'
 import type { Source } from './source.ts'
 import {
   type DirectoryReader,
@@ -27,10 +34,12 @@ import {
   scrubReport,
 } from './upkeep.ts'
 
-export interface CairnOptions {
-  /** Where the storage service of the node is: `http://127.0.0.1:7071`. */
+type ServiceUrls = Readonly<Partial<Record<`${ServiceName}Url`, string | URL>>>
+
+/** Where services are, such as `storageUrl: 'http://127.0.0.1:7071'`; those that are asked for nothing may be left out. */
+export interface CairnOptions extends ServiceUrls {
   readonly storageUrl: string | URL
-  /** A capability token; reads need none unless the node says so. */
+  /** A capability token, or a bundle of them; reads need none unless the node says so. */
   readonly token?: string | undefined
   /** How long a small question may take (default 30 s); transfers have budgets of their own. */
   readonly timeoutMs?: number | undefined
@@ -43,16 +52,22 @@ export interface CairnOptions {
 const TIMEOUT_MS = 30_000
 
 export class Cairn {
+  /** Names, their history, and proofs of them. */
+  readonly registry: Registry
   readonly #storage: Connection
+  readonly #services: Services
 
-  constructor({ storageUrl, token, timeoutMs = TIMEOUT_MS, fetch, runtime }: CairnOptions) {
-    this.#storage = new Connection({
-      runtime: runtime ?? systemRuntime(new MemoryLog(), new MemoryMetrics(KERNEL_METRICS)),
-      base: directoryOf(storageUrl),
+  constructor(options: CairnOptions) {
+    const { storageUrl, token, timeoutMs = TIMEOUT_MS } = options
+    const common = {
+      runtime: options.runtime ?? systemRuntime(new MemoryLog(), new MemoryMetrics(KERNEL_METRICS)),
       token,
       timeoutMs,
-      fetch: fetch ?? (async (url, init) => await globalThis.fetch(url, init)),
-    })
+      fetch: options.fetch ?? (async (url, init) => await globalThis.fetch(url, init)),
+    }
+    this.#storage = new Connection({ ...common, base: directoryOf(storageUrl) })
+    this.#services = new Services({ ...common, urls: urlsOf(options) })
+    this.registry = new Registry(this.#services)
   }
 
   /** Stores bytes; resolves once they are durable. Repeated after a failure, it sends only what is missing. */
@@ -77,6 +92,21 @@ export class Cairn {
     return await readTree(this.#storage, address, options)
   }
 
+  /** What `name:…` or `b3:…` means; with a trust file or a pin, proved. */
+  async resolve(key: string, options?: ResolveOptions): Promise<Resolution> {
+    return await resolve(this.#services, key, options)
+  }
+
+  /** Who holds the address, best first. */
+  async providers(address: string, options?: AskOptions & ProvidersOptions): Promise<ProviderSet> {
+    return await providers(this.#services, address, options)
+  }
+
+  /** What happens in a service, from now on or after the event `since`, until the signal. */
+  events(options?: EventsOptions): AsyncGenerator<ServiceEvent> {
+    return events(this.#services, options)
+  }
+
   async list(options?: ListOptions): Promise<ObjectPage> {
     return await list(this.#storage, options)
   }
@@ -92,6 +122,15 @@ export class Cairn {
   async scrubReport(options?: AskOptions): Promise<ScrubReport> {
     return await scrubReport(this.#storage, options)
   }
+}
+
+function urlsOf(options: ServiceUrls): Partial<Record<ServiceName, URL>> {
+  const urls: Partial<Record<ServiceName, URL>> = {}
+  for (const service of SERVICES) {
+    const url = options[`${service}Url`]
+    if (url !== undefined) urls[service] = directoryOf(url)
+  }
+  return urls
 }
 
 /** Routes lie below the URL, also where it has a path of its own. */

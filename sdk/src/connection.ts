@@ -5,21 +5,10 @@
  *
  * Lanes bound what one client has under way, over all its puts and gets.
  */
-import {
-  CairnError,
-  Cancel,
-  canceled,
-  Deadline,
-  type RetryPolicy,
-  type Runtime,
-  retry,
-  Semaphore,
-  throwIfCanceled,
-} from '@cairn/kernel'
+import { Cancel, Deadline, type RetryPolicy, type Runtime, retry, Semaphore, throwIfCanceled } from '@cairn/kernel'
 import { createUlid, objectIn, problemError } from '@cairn/wire'
 import { textOf } from './response-bytes.ts'
-
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+import { type Fetch, send } from './send.ts'
 
 export interface ConnectionOptions {
   readonly runtime: Runtime
@@ -109,23 +98,13 @@ export class Connection {
   async #fetch({ method, path, headers, body }: Ask<unknown>, id: string, signal: AbortSignal): Promise<Response> {
     const { base, token, fetch } = this.#options
     const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` }
-    try {
-      return await fetch(new URL(path, base).href, {
-        method,
-        headers: { ...headers, ...bearer, 'x-corr-id': id },
-        // A redirect would carry the token to somebody else.
-        redirect: 'error',
-        signal,
-        ...(body === undefined ? {} : { body: body as Uint8Array<ArrayBuffer> }),
-      })
-    } catch (cause) {
-      if (signal.aborted) throw canceled(signal)
-      throw new CairnError('Timeout', `No service answers at ${base.origin}.`, {
-        code: 'unreachable',
-        status: 502,
-        cause,
-      })
-    }
+    return await send(fetch, {
+      method,
+      url: new URL(path, base),
+      headers: { ...headers, ...bearer, 'x-corr-id': id },
+      body,
+      signal,
+    })
   }
 }
 

@@ -1,9 +1,38 @@
+export type {
+  CommittedProposal,
+  NamedItem,
+  OpenProposal,
+  ProofSubject,
+  ProposalPage,
+  Proposed,
+  ProviderSet,
+  RankedProvider,
+  RegistryEvent,
+  RegistryHead,
+  Resolution,
+  VersionFacts,
+} from '@cairn/clients'
 export { CairnError, type ErrorKind } from '@cairn/kernel'
+export {
+  encodePin,
+  encodeTrust,
+  type Finding,
+  type Payload,
+  type Pin,
+  parsePin,
+  parseTrust,
+  type TrustFile,
+  type Verdict,
+} from '@cairn/names'
 export type { Address, TreeEntry } from '@cairn/wire'
 export { Cairn, type CairnOptions } from './cairn.ts'
-export type { Fetch } from './connection.ts'
+export type { EventsOptions, ServiceEvent } from './events.ts'
+export type { ResolveOptions } from './finding.ts'
 export type { GetOptions, GetProgress } from './get.ts'
+export type { Belief } from './proof.ts'
 export type { PutOptions, PutProgress, PutResult } from './put.ts'
+export type { ProvenName, Registry } from './registry.ts'
+export type { Fetch } from './send.ts'
 export type { Source } from './source.ts'
 export type {
   DirectoryReader,

@@ -25,7 +25,7 @@ import {
 import { STORAGE, STORAGE_METRICS, storageSection } from '@cairn/storage'
 import { createKeyring, deriveKeyring, mintToken, type Scope } from '@cairn/wire'
 import { Cairn } from '../src/cairn.ts'
-import type { Fetch } from '../src/connection.ts'
+import type { Fetch } from '../src/send.ts'
 
 /** Two segments of 256 MiB are kept free. */
 const MEMORY_BYTES = 2 ** 31

@@ -3,6 +3,7 @@ import * as edge from '@cairn/edge'
 import * as index from '@cairn/index'
 import * as interop from '@cairn/interop'
 import {
+  Bus,
   Config,
   KERNEL_METRICS,
   MemoryLog,
@@ -13,6 +14,7 @@ import {
   systemRuntime,
   type Topology,
 } from '@cairn/kernel'
+import { NODE_ABOUT, NODE_TOPOLOGY, type NodeControl, nodeRoutes } from '@cairn/node'
 import {
   createPlatform,
   nodeLookup,
@@ -35,7 +37,7 @@ interface Closing {
 /** A service as its documents need it. */
 interface Described {
   readonly name: string
-  readonly title: string
+  readonly about: string
   readonly intro: string
   readonly topology: Topology
   readonly metrics: MetricTable
@@ -47,12 +49,12 @@ interface Described {
 const MEMORY_BYTES = 256 * 1024 * 1024
 
 const PROBLEMS = `Every answer that is not 2xx or 3xx is \`application/problem+json\` with one of the codes below; 429 and 503 say when to come
-back. The operator's routes \`/healthz\`, \`/readyz\`, \`/metrics\`, \`/version\` and \`/debug/topology\` are the same in every service.`
+back. The operator's routes \`/healthz\`, \`/readyz\`, \`/metrics\`, \`/version\`, \`/openapi.json\` and \`/debug/topology\` are the same in every service.`
 
 const SERVICES: readonly Described[] = [
   {
     name: 'storage',
-    title: 'Objects by the hash of their bytes.',
+    about: storage.STORAGE.about,
     intro: `Objects by the hash of their bytes. Reads are open unless \`storage.auth.read_requires_capability\` is set: then \`/o\`,
 \`/c\` and \`/m\` ask for \`storage:write\`, which a \`method\` caveat narrows to reading.`,
     topology: storage.STORAGE_TOPOLOGY,
@@ -63,7 +65,7 @@ const SERVICES: readonly Described[] = [
   },
   {
     name: 'registry',
-    title: 'Names with a provable history.',
+    about: registry.REGISTRY.about,
     intro: `Names and descriptors, proposed, approved by M of N signers, committed to a provable log. Reads are open; every write
 asks for a scope of its own, and an approval for a signature besides. Bodies of writes are JSON or CBOR of a said length.
 \`/readyz\` is 200 with \`write_ready: false\` while only reads are served.`,
@@ -75,7 +77,7 @@ asks for a scope of its own, and an approval for a signature besides. Bodies of 
   },
   {
     name: 'index',
-    title: 'From a name or an address to who holds the bytes.',
+    about: index.INDEX.about,
     intro: `What a name means, with its proof, and who holds an address, best first. A question is answered within its budget or
 refused in time. Reads are open; what changes anything asks for a scope of its own.`,
     topology: index.INDEX_TOPOLOGY,
@@ -91,7 +93,7 @@ refused in time. Reads are open; what changes anything asks for a scope of its o
   },
   {
     name: 'edge',
-    title: 'Objects, websites, map tiles and allowed upstreams over HTTP.',
+    about: edge.EDGE.about,
     intro: `Objects, names as websites, tile packs and allow-listed upstreams, with ranges, validators and caching. Everything is GET or
 HEAD and open, save the administration of packs.`,
     topology: edge.EDGE_TOPOLOGY,
@@ -101,7 +103,7 @@ HEAD and open, save the administration of packs.`,
   },
   {
     name: 'interop',
-    title: 'Webhooks in, verified, stored, queued once, audited.',
+    about: interop.INTEROP.about,
     intro: `Webhooks are judged on their exact bytes; 202 means durable. Mailboxes hand messages out at least once, in order for each
 key. What is put by \`/put\` is an ordinary object.`,
     topology: interop.INTEROP_TOPOLOGY,
@@ -111,6 +113,35 @@ key. What is put by \`/put\` is an ordinary object.`,
       described(await interop.openParts(hostOf(platform, interop.interopSection)), interop.interopRoutes),
   },
 ]
+
+/** The node, of which only the table of routes is wanted: nobody calls its handlers. */
+const NODE: Described = {
+  name: 'node',
+  about: NODE_ABOUT,
+  intro: `The process itself: what runs in it, its configuration, its keys. Everything but the API reference asks for
+\`node:admin\`. The command line asks through the socket in the data directory.`,
+  topology: NODE_TOPOLOGY,
+  metrics: {},
+  codes: {},
+  routes: async (platform) => {
+    const uncalled = (): never => {
+      throw new TypeError('Only the table is wanted.')
+    }
+    const control: NodeControl = {
+      status: uncalled,
+      requestStop: uncalled,
+      reload: uncalled,
+      config: uncalled,
+      api: uncalled,
+      rotateKeys: uncalled,
+      keys: { mint: uncalled, describe: uncalled, revoke: uncalled },
+      upkeep: { hold: uncalled, release: uncalled },
+    }
+    const events = new Bus(platform, NODE_TOPOLOGY)
+    const table = nodeRoutes(control, platform.clock, events)
+    return await Promise.resolve({ table, close: async () => await Promise.resolve(events.close()) })
+  },
+}
 
 function hostOf<C>(
   platform: Platform,
@@ -163,14 +194,18 @@ async function apiPage(service: Described): Promise<string> {
 }
 
 async function openApiPage(service: Described): Promise<string> {
-  const { name, title: description, codes } = service
+  const { name, about: description, codes } = service
   const info = { title: `cairn ${name}`, version: '1', description }
   return await withRoutes(service, (table) => `${JSON.stringify(openApi(info, table, codes), undefined, 2)}\n`)
 }
 
-export const SERVICE_DOCS: readonly GeneratedDoc[] = SERVICES.flatMap((service) => [
-  { output: `docs/generated/topology-${service.name}.md`, render: () => topologyPage(service.topology) },
-  { output: `docs/generated/metrics-${service.name}.md`, render: () => metricsPage(service) },
-  { output: `docs/API/${service.name}.md`, render: async () => await apiPage(service) },
-  { output: `docs/generated/openapi-${service.name}.json`, render: async () => await openApiPage(service) },
-])
+export const SERVICE_DOCS: readonly GeneratedDoc[] = [
+  ...SERVICES.flatMap((service) => [
+    { output: `docs/generated/topology-${service.name}.md`, render: () => topologyPage(service.topology) },
+    { output: `docs/generated/metrics-${service.name}.md`, render: () => metricsPage(service) },
+  ]),
+  ...[...SERVICES, NODE].flatMap((service) => [
+    { output: `docs/API/${service.name}.md`, render: async () => await apiPage(service) },
+    { output: `docs/generated/openapi-${service.name}.json`, render: async () => await openApiPage(service) },
+  ]),
+]

@@ -53,10 +53,16 @@ function lockfileProblems(root: string): string[] {
     .map(([name]) => `package-lock.json: ${name} names the registry it came from; .npmrc asks npm to leave that out.`)
 }
 
+/** The index; a package that a browser loads a part of says which. */
+const PUBLIC_ENTRIES: readonly string[] = [
+  '{".":"./src/index.ts"}',
+  '{".":{"browser":"./src/browser.ts","default":"./src/index.ts"}}',
+]
+
 function packageProblems(root: string): string[] {
   return readManifests(root).flatMap(({ folder, exports }) => {
     if (!folder.startsWith('packages/') && !folder.startsWith('services/')) return []
-    if (JSON.stringify(exports) === '{".":"./src/index.ts"}') return []
+    if (PUBLIC_ENTRIES.includes(JSON.stringify(exports))) return []
     return [`${folder}/package.json: the one public entry is "exports": { ".": "./src/index.ts" }.`]
   })
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { extname } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { archiveOf } from '../../packages/packs/test/archive.ts'
@@ -22,20 +23,37 @@ const QUARTERS: readonly { readonly colour: Colour; readonly x: number; readonly
   { colour: [46, 139, 87], x: 384, y: 128 },
 ]
 
+/** Their tile types: unknown, and PNG. */
+const EVIL_PACKS = { nothing: 0, pictures: 2 } as const
+
+const PAGES_AT_ONCE = 4
+
 const program = findChromium()
 const SKIP = { skip: program === undefined ? 'there is no Chromium here; verify/browser/install installs it' : false }
 
 let node: EdgeNode
 let browser: Browser
-/** Hears from every script that runs. */
+/** Hears from every script that runs; and is the upstream that such scripts come from. */
 let beacon: Server
+const UPSTREAM = '/evil/'
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.svg': 'image/svg+xml',
+  '.xhtml': 'application/xhtml+xml',
+}
 const heard: string[] = []
 
 before(async () => {
   if (program === undefined) return
   beacon = createServer((request, response) => {
-    heard.push(request.url ?? '')
-    response.writeHead(204, { 'Access-Control-Allow-Origin': '*' }).end()
+    const file = Object.entries(uploads()).find(([name]) => request.url === `${UPSTREAM}${name}`)
+    if (file === undefined) {
+      heard.push(request.url ?? '')
+      response.writeHead(204, { 'Access-Control-Allow-Origin': '*' }).end()
+      return
+    }
+    const type = MEDIA_TYPES[extname(file[0])] ?? ''
+    response.writeHead(200, { 'Content-Type': type, 'Cache-Control': 'max-age=60' }).end(file[1])
   })
   await new Promise<void>((resolve) => {
     beacon.listen(0, '127.0.0.1', resolve)
@@ -52,7 +70,10 @@ after(async () => {
 })
 
 async function startNode(): Promise<EdgeNode> {
-  const sites = '[edge.sites]\nmap = "map@1"\nupload = "upload@1"\n'
+  const { port } = beacon.address() as AddressInfo
+  const live = `mode = "live"\nallow = ["127.0.0.1:${port}"]\ndev_allow_loopback_http = true\n`
+  const routes = `[edge.routes]\nevil = "http://127.0.0.1:${port}${UPSTREAM}"\n`
+  const sites = `[edge]\n${live}${routes}[edge.sites]\nmap = "map@1"\nupload = "upload@1"\n`
   const started = await EdgeNode.start(sites)
   // The map's page is of another origin than its tiles, and both have the port it was given.
   const origin = `http://map.localhost:${started.url('edge').port}`
@@ -60,9 +81,22 @@ async function startNode(): Promise<EdgeNode> {
   const tiles = new Map(QUARTERS.map(({ colour }, at) => [at + 1, colourTile(colour)]))
   await started.files('.', { 'world.pmtiles': archiveOf(tiles, { minZoom: 1, maxZoom: 1, tileType: 2 }) })
   await started.told('pack', 'add', 'world', started.path('world.pmtiles'))
+  await addEvilPacks(started)
   await publish(started, 'map@1', await mapSite(started))
   await publish(started, 'upload@1', uploads())
   return started
+}
+
+/** Packs whose tiles are pages and whose metadata is one, as what they are not and as nothing known. */
+async function addEvilPacks(to: EdgeNode): Promise<void> {
+  for (const [name, tileType] of Object.entries(EVIL_PACKS)) {
+    const pages = Object.values(uploads()).slice(0, 2)
+    const tiles = new Map(pages.map((page, id) => [id, Buffer.from(page)]))
+    const metadata = Buffer.from(JSON.stringify({ name: pages[0], attribution: pages[0] }))
+    const bytes = archiveOf(tiles, { minZoom: 0, maxZoom: 1, tileType, metadata })
+    await to.files('.', { [`${name}.pmtiles`]: bytes })
+    await to.told('pack', 'add', name, to.path(`${name}.pmtiles`))
+  }
 }
 
 async function publish(
@@ -103,6 +137,7 @@ function uploads(): Record<string, string> {
   return {
     'index.html': `<!doctype html><title>Upload</title><script>${script('html')}</script>`,
     'evil.svg': svg,
+    'evil.xhtml': `<html xmlns="http://www.w3.org/1999/xhtml"><script>${script('xhtml')}</script></html>`,
   }
 }
 
@@ -164,21 +199,38 @@ test('what was uploaded runs nothing on an origin that has an API', SKIP, async 
     }),
   )
   const { port } = node.url('edge')
-  const paths = ['n/upload@1/', 'n/upload@1/index.html', 'n/upload@1/evil.svg']
+  const names = Object.keys(uploads())
+  const packs = Object.keys(EVIL_PACKS).flatMap((name) =>
+    ['', '/0/0/0', '/0/0/0.html', '/1/0/0.svg', '/metadata', '/tiles.json'].map((rest) => `p/${name}${rest}`),
+  )
+  const paths = [
+    'n/upload@1/',
+    ...names.flatMap((name) => [`n/upload@1/${name}`, `u/evil/${name}`]),
+    ...addresses.map((address) => `b3/${address.slice(3)}`),
+    ...packs,
+  ]
   const urls = [
-    ...[...paths, ...addresses.map((address) => `b3/${address.slice(3)}`)].flatMap((path) => [
+    ...paths.flatMap((path) => [
       `http://127.0.0.1:${port}/edge/assets/${path}`,
       `http://localhost:${port}/edge/assets/${path}`,
     ]),
-    ...addresses.map((address) => node.url('storage', `/o/${address}`).href),
+    ...addresses.flatMap((address) => ['storage', 'interop'].map((at) => node.url(at, `/o/${address}`).href)),
   ]
-  for (const url of urls) {
+  for (const path of [...names.map((name) => `u/evil/${name}`), 'p/nothing/0/0/0']) {
+    const { status, body } = await node.get(`/edge/assets/${path}`)
+    assert.ok(status === 200 && body.includes('dataset.ran'), `${path} is what was uploaded`)
+  }
+  const waiting = urls.values()
+  const visit = async (): Promise<void> => {
     const page = await browser.newPage()
-    // What is a download does not open at all.
-    const opened = await page.goto(url).catch((error: unknown) => error)
-    if (opened instanceof Error) assert.match(opened.message, /Download is starting|ERR_ABORTED/, url)
-    else assert.equal(await page.content().then((text) => /data-ran/.test(text)), false, url)
+    for (const url of waiting) {
+      // What is a download does not open at all.
+      const opened = await page.goto(url).catch((error: unknown) => error)
+      if (opened instanceof Error) assert.match(opened.message, /Download is starting|ERR_ABORTED/, url)
+      else assert.equal(await page.content().then((text) => /data-ran/.test(text)), false, url)
+    }
     await page.close()
   }
+  await Promise.all(Array.from({ length: PAGES_AT_ONCE }, visit))
   assert.deepEqual(heard, [])
 })

@@ -75,7 +75,7 @@ test('an object that was removed while the index was being written is not called
     (async () => {
       const storage = await Storage.open(platform, LOAD_OPTIONS)
       const page = platform.random.bytes(32)
-      const inline = encodeObject({ size: SIZE, type: 'text/plain', chunkSize: 65_536, pages: page })
+      const inline = encodeObject({ size: SIZE, type: 'text/plain', chunkSize: 65_536, pages: page, version: 0 })
       const after = { lsn: 1, isTombstone: false, place: { segment: 1, offset: 128, length: inline.length }, inline }
       // The batch under way still has it; what the journal said later is known, and its page is long gone.
       const change = { kind: KIND.object, id: platform.random.bytes(32), before: undefined, after }

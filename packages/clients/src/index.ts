@@ -26,6 +26,8 @@ export type {
 export { type IndexClient, indexClient, type ProvidersOptions, type ResolveOptions } from './index-client.ts'
 export type {
   AuditPage,
+  HookProvider,
+  Hooks,
   LeasedMessage,
   LeaseReceipt,
   MailboxMessage,
@@ -56,4 +58,6 @@ export type { RegistryEvent } from './registry-stream.ts'
 export { badAnswer, readObject, readText } from './response-body.ts'
 export { NO_SCOPES, type ScopeGrant } from './scope-grant.ts'
 export type { ReceivedEvent } from './server-events.ts'
+export { followEvents } from './service-events.ts'
 export { type ObjectPage, type StorageClient, type StoredObject, storageClient } from './storage-client.ts'
+export { type CopyClient, copyClient } from './storage-copies.ts'

@@ -54,6 +54,21 @@ export interface AuditPage {
   readonly anchor: { readonly head: Address; readonly count: number; readonly logIndex: number } | undefined
 }
 
+/** Who may send webhooks, and what becomes of them. */
+export interface Hooks {
+  readonly providers: readonly HookProvider[]
+  /** How the generic provider signs, in the words of the configuration. */
+  readonly generic: Fields
+  readonly rules: readonly { readonly provider: string; readonly event: string; readonly effect: string }[]
+}
+
+export interface HookProvider {
+  readonly name: string
+  readonly isEnabled: boolean
+  /** Where each is, `env:NAME` or `file:PATH`, and until when it counts, in Unix milliseconds. */
+  readonly secrets: readonly { readonly id: string; readonly notAfterMs: number | undefined }[]
+}
+
 /** What the other side said to a webhook, whatever it was. */
 export interface WebhookAnswer {
   readonly status: number
@@ -121,6 +136,26 @@ export async function readAuditPage(response: IncomingResponse): Promise<AuditPa
 
 function anchor(fields: Fields): AuditPage['anchor'] {
   return { head: address(fields, 'head'), count: amount(fields, 'count'), logIndex: amount(fields, 'log_index') }
+}
+
+export async function readHooks(response: IncomingResponse): Promise<Hooks> {
+  const fields = await readObject(response, ANSWER_BYTES_MAX)
+  return {
+    providers: rows(fields, 'providers').map((row) => ({
+      name: text(row, 'provider'),
+      isEnabled: row['enabled'] === true,
+      secrets: rows(row, 'secrets').map((secret) => ({
+        id: text(secret, 'id'),
+        notAfterMs: secret['not_after'] === null ? undefined : amount(secret, 'not_after'),
+      })),
+    })),
+    generic: objectOf(fields['generic']),
+    rules: rows(fields, 'rules').map((row) => ({
+      provider: text(row, 'provider'),
+      event: text(row, 'event'),
+      effect: text(row, 'effect'),
+    })),
+  }
 }
 
 export async function readWebhookAnswer(response: IncomingResponse): Promise<WebhookAnswer> {

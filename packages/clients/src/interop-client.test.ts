@@ -23,7 +23,7 @@ const BUSY = {
 }
 
 async function ask<T>(answers: readonly Answer[], use: (client: InteropClient, context: CallContext) => Promise<T>) {
-  const scopes = ['mailbox:recv', 'mailbox:admin', 'audit:read', 'events:read'] as const
+  const scopes = ['mailbox:recv', 'mailbox:admin', 'audit:read', 'events:read', 'interop:admin'] as const
   return await askPeer(interopClient, scopes, answers, use)
 }
 
@@ -97,6 +97,37 @@ test('audit lines are the bytes that were hashed', async () => {
   for (const lie of [{ lines: [7] }, { next: 1 }, { head: 'b3:00' }, { count: -1 }, { anchor: { head: HEAD } }])
     await assert.rejects(
       ask([{ status: 200, body: { ...AUDIT, ...lie } }], (client, at) => client.audit(undefined, 1, at)),
+      isBadAnswer,
+      JSON.stringify(lie),
+    )
+})
+
+test('who is let in is told with the places of secrets; what is not of that form is refused', async () => {
+  const secrets = [
+    { id: 'env:A', not_after: 7 },
+    { id: 'file:b', not_after: null },
+  ]
+  const told = {
+    providers: [{ provider: 'github', enabled: true, secrets }],
+    generic: { signed: '{body}' },
+    rules: [{ provider: 'github', event: '*', effect: 'mailbox:t' }],
+  }
+  const { value, lines } = await ask([{ status: 200, body: told }], (client, at) => client.hooks(at))
+  assert.deepEqual(lines, ['GET /webhooks'])
+  assert.deepEqual(value.providers, [
+    {
+      name: 'github',
+      isEnabled: true,
+      secrets: [
+        { id: 'env:A', notAfterMs: 7 },
+        { id: 'file:b', notAfterMs: undefined },
+      ],
+    },
+  ])
+  assert.deepEqual([value.generic, value.rules], [told.generic, told.rules])
+  for (const lie of [{ providers: 1 }, { generic: null }, { rules: [{}] }, { providers: [{ provider: 'x' }] }])
+    await assert.rejects(
+      ask([{ status: 200, body: { ...told, ...lie } }], (client, at) => client.hooks(at)),
       isBadAnswer,
       JSON.stringify(lie),
     )

@@ -2,10 +2,12 @@
 import type { CallContext, Caller } from './caller.ts'
 import {
   type AuditPage,
+  type Hooks,
   type LeasedMessage,
   type LeaseReceipt,
   type MailboxPage,
   readAuditPage,
+  readHooks,
   readLeased,
   readMailPage,
   readReplayed,
@@ -38,6 +40,8 @@ export interface InteropClient {
   replay(topic: string, ids: readonly string[] | undefined, context: CallContext): Promise<number>
   /** Lines of the audit from `cursor` on, or from the oldest that is there. */
   audit(cursor: number | undefined, limit: number, context: CallContext): Promise<AuditPage>
+  /** Who may send webhooks, where their secrets are, and what becomes of what they send. */
+  hooks(context: CallContext): Promise<Hooks>
   /** Sends a webhook as a provider would; whatever is said to it is the answer. Never repeated. */
   webhook(
     provider: string,
@@ -57,7 +61,7 @@ export function interopClient(caller: Caller): InteropClient {
   return { ...mailboxCalls(caller), ...bridgeCalls(caller) }
 }
 
-type BridgeCalls = Pick<InteropClient, 'audit' | 'webhook' | 'events'>
+type BridgeCalls = Pick<InteropClient, 'audit' | 'hooks' | 'webhook' | 'events'>
 
 function bridgeCalls(caller: Caller): BridgeCalls {
   return {
@@ -65,6 +69,10 @@ function bridgeCalls(caller: Caller): BridgeCalls {
       const path = `audit?limit=${limit}${cursor === undefined ? '' : `&cursor=${cursor}`}`
       const call = { operation: 'audit', method: 'GET', path, idempotent: true, scope: 'audit:read' } as const
       return await caller.call({ ...call, read: readAuditPage }, context)
+    },
+    hooks: async (context) => {
+      const call = { operation: 'hooks', method: 'GET', path: 'webhooks', idempotent: true } as const
+      return await caller.call({ ...call, scope: 'interop:admin', read: readHooks }, context)
     },
     webhook: async (provider, headers, body, context) => {
       const path = `webhooks/${encodeURIComponent(provider)}`

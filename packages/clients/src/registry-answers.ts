@@ -132,6 +132,12 @@ export const readNamedItem: Read<NamedItem> = answer((value) => {
   return { item, version: count(fields, 'version') }
 })
 
+export const readVersions: Read<readonly number[]> = answer((value) => {
+  const { versions } = objectOf(value)
+  if (!Array.isArray(versions)) throw badAnswer('has no list of versions')
+  return versions.map((version) => count({ version }, 'version'))
+})
+
 export const readProposed: Read<Proposed> = answer((value) => {
   const fields = objectOf(value)
   return {

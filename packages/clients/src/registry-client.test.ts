@@ -111,6 +111,11 @@ test('reads go to their routes without a token, and are tried again', async () =
       json(200, { name: ITEM.id, item: ITEM, version: 3 }),
       (client, at) => client.name(ITEM.id, 7, at),
     ],
+    [
+      'registry/names/site%401.0/history?before=9&limit=2',
+      json(200, { name: ITEM.id, versions: [7, 3] }),
+      (client, at) => client.history(ITEM.id, 9, 2, at),
+    ],
     ['registry/proposals?after=4', json(200, { proposals: [], cursor: null }), (client, at) => client.proposals(4, at)],
     ['registry/proof/7', bytes(200, text('proof')), (client, at) => client.proof({ version: 7 }, undefined, at)],
     [

@@ -33,6 +33,7 @@ import {
   readProposed,
   readQuorum,
   readVersionFacts,
+  readVersions,
   type VersionFacts,
 } from './registry-answers.ts'
 import { followUpdates, type RegistryEvent } from './registry-stream.ts'
@@ -47,6 +48,8 @@ export interface RegistryClient {
   version(version: number, context: CallContext): Promise<Artifact>
   /** What the name means, or meant at a version; undefined where that is nothing. */
   name(name: string, at: number | undefined, context: CallContext): Promise<NamedItem | undefined>
+  /** So many of the versions below `before` that changed the name, the newest first; its removal is one of them. */
+  history(name: string, before: number, limit: number, context: CallContext): Promise<readonly number[]>
   /** Open proposals in the order they came; `after` is the cursor of the page before. */
   proposals(after: number | undefined, context: CallContext): Promise<ProposalPage>
   proposal(id: string, context: CallContext): Promise<OpenProposal | CommittedProposal>
@@ -89,7 +92,10 @@ export function registryClient(caller: Caller): RegistryClient {
   return { ...readCalls(caller), ...writeCalls(caller), ...logCalls(caller) }
 }
 
-type ReadCalls = Pick<RegistryClient, 'head' | 'version' | 'name' | 'proposals' | 'proposal' | 'proof' | 'trust'>
+type ReadCalls = Pick<
+  RegistryClient,
+  'head' | 'version' | 'name' | 'history' | 'proposals' | 'proposal' | 'proof' | 'trust'
+>
 type WriteCalls = Pick<RegistryClient, 'propose' | 'proposeOnce' | 'approve' | 'commit' | 'adopt' | 'auditHead'>
 
 function readCalls(caller: Caller): ReadCalls {
@@ -110,6 +116,10 @@ function readCalls(caller: Caller): ReadCalls {
         if (isKind(error, 'NotFound') && error.status === 404) return undefined
         throw error
       }
+    },
+    history: async (name, before, limit, context) => {
+      const path = `registry/names/${encodeURIComponent(name)}/history?before=${before}&limit=${limit}`
+      return await caller.call({ ...reading('history', path), read: readVersions }, context)
     },
     proposals: async (after, context) => {
       const path = `registry/proposals${after === undefined ? '' : `?after=${after}`}`

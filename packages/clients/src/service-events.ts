@@ -12,18 +12,24 @@ const CONNECTION_MS = 60 * 60 * 1000
 /** Before trying again a server that took the connection and said nothing. */
 const SILENT_WAIT_MS = 1000
 
-/** Every event from now on; ends with the deadline or the signal, by its error. `onOpen` hears when the first connection listens. */
+/**
+ * Every event from now on, or after the one that `since` names; ends with the deadline or the signal, by its error.
+ * `onOpen` hears when the first connection listens.
+ */
 export async function* followEvents(
   caller: Caller,
   context: CallContext,
   onOpen: () => void,
+  since?: string,
 ): AsyncGenerator<ReceivedEvent> {
   const { deadline, signal } = context
-  let last: string | undefined
+  let last = since
+  let isFirst = true
   for (;;) {
     let isSilent = true
     const body = await connect(caller, last, { ...context, deadline: deadline.child(CONNECTION_MS) })
-    if (last === undefined) onOpen()
+    if (isFirst) onOpen()
+    isFirst = false
     for await (const event of untilBroken(body)) {
       isSilent = false
       last = event.id

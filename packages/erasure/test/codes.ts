@@ -32,7 +32,11 @@ export function draws(seed: number): (below: number) => number {
 /** `k` data shards of bytes that look random and `m` parity shards full of rubbish. */
 export function stripe(k: number, m: number, length: number, seed = 0): Uint8Array[] {
   const next = draws(seed)
-  return Array.from({ length: k + m }, () => Uint8Array.from({ length }, () => next(256)))
+  return Array.from({ length: k + m }, () => {
+    const words = new Uint32Array(Math.ceil(length / 4))
+    for (let at = 0; at < words.length; at += 1) words[at] = next(2 ** 32)
+    return new Uint8Array(words.buffer, 0, length)
+  })
 }
 
 /** Every choice of `count` of the numbers below `size`. */

@@ -88,7 +88,7 @@ describe('systemCrypto', () => {
   test('signs and derives as in RFC 8032, test 2', () => {
     const seed = hex('4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb')
     const publicKey = systemCrypto.ed25519PublicKey(seed)
-    const signature = systemCrypto.ed25519Sign(seed, hex('72'))
+    const signature = systemCrypto.ed25519Signer(seed)(hex('72'))
     assert.equal(
       Buffer.from(publicKey).toString('hex'),
       '3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c',
@@ -98,7 +98,7 @@ describe('systemCrypto', () => {
       '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
     )
     assert.ok(systemCrypto.ed25519Verify(publicKey, hex('72'), signature))
-    assert.throws(() => systemCrypto.ed25519Sign(seed.subarray(1), hex('72')), RangeError)
+    assert.throws(() => systemCrypto.ed25519Signer(seed.subarray(1))(hex('72')), RangeError)
   })
 
   test('derives ML-DSA-44 keys from seeds as in RFC 9881, and verifies what it signs', () => {
@@ -108,12 +108,12 @@ describe('systemCrypto', () => {
     const [start, end] = [publicKey.subarray(0, 32), publicKey.subarray(-32)]
     assert.equal(Buffer.from(start).toString('base64'), '17K0clSq4NtF55MNSpjSyX2PE5fReJ2voXAksxbpvsk=')
     assert.equal(Buffer.from(end).toString('base64'), 'IgJ2YVHxapZfn4Hs52zAcLVYaeTbl4TPBcgwsyQsgxI=')
-    const signature = systemCrypto.mlDsa44Sign(seed, hex('72'))
+    const signature = systemCrypto.mlDsa44Signer(seed)(hex('72'))
     assert.equal(signature.length, 2420)
     assert.ok(systemCrypto.mlDsa44Verify(publicKey, hex('72'), signature))
     assert.equal(systemCrypto.mlDsa44Verify(publicKey, hex('73'), signature), false)
-    assert.notDeepEqual(systemCrypto.mlDsa44Sign(seed, hex('72')), signature)
-    assert.throws(() => systemCrypto.mlDsa44Sign(seed.subarray(1), hex('72')), RangeError)
+    assert.notDeepEqual(systemCrypto.mlDsa44Signer(seed)(hex('72')), signature)
+    assert.throws(() => systemCrypto.mlDsa44Signer(seed.subarray(1))(hex('72')), RangeError)
     assert.throws(() => systemCrypto.mlDsa44PublicKey(seed.subarray(1)), RangeError)
   })
 

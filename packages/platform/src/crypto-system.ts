@@ -9,7 +9,7 @@ import {
   verify,
 } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { Crypto } from './crypto.ts'
+import type { Crypto, Sign } from './crypto.ts'
 
 /** One signature scheme as `node:crypto` takes it: raw bytes after a fixed piece of DER. */
 interface Scheme {
@@ -62,8 +62,8 @@ export const systemCrypto: Crypto = {
   ed25519PublicKey(seed) {
     return publicKeyOf(ED25519, seed)
   },
-  ed25519Sign(seed, message) {
-    return sign(null, message, privateKey(ED25519, seed))
+  ed25519Signer(seed) {
+    return signer(ED25519, seed)
   },
   ed25519Verify(publicKey, message, signature) {
     return verifies(ED25519, publicKey, message, signature)
@@ -71,8 +71,8 @@ export const systemCrypto: Crypto = {
   mlDsa44PublicKey(seed) {
     return publicKeyOf(ML_DSA_44, seed)
   },
-  mlDsa44Sign(seed, message) {
-    return sign(null, message, privateKey(ML_DSA_44, seed))
+  mlDsa44Signer(seed) {
+    return signer(ML_DSA_44, seed)
   },
   mlDsa44Verify(publicKey, message, signature) {
     return verifies(ML_DSA_44, publicKey, message, signature)
@@ -85,6 +85,11 @@ export const systemCrypto: Crypto = {
 function privateKey({ name, privateKeyPrefix }: Scheme, seed: Uint8Array): KeyObject {
   if (seed.length !== SEED_BYTES) throw new RangeError(`An ${name} seed has ${SEED_BYTES} bytes, not ${seed.length}.`)
   return createPrivateKey({ key: Buffer.concat([privateKeyPrefix, seed]), format: 'der', type: 'pkcs8' })
+}
+
+function signer(scheme: Scheme, seed: Uint8Array): Sign {
+  const key = privateKey(scheme, seed)
+  return (message) => sign(null, message, key)
 }
 
 function publicKeyOf(scheme: Scheme, seed: Uint8Array): Uint8Array {

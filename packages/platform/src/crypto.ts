@@ -1,5 +1,8 @@
 /** The cryptography the wire formats do not carry themselves. Synchronous, so it is the same in the simulator. */
 
+/** The signature of a message by one key. */
+export type Sign = (message: Uint8Array) => Uint8Array
+
 export interface Crypto {
   hmacSha256(key: Uint8Array, message: Uint8Array): Uint8Array
   hmacSha512(key: Uint8Array, message: Uint8Array): Uint8Array
@@ -10,12 +13,13 @@ export interface Crypto {
   equal(a: Uint8Array, b: Uint8Array): boolean
   /** A 32-byte Ed25519 seed's public key. */
   ed25519PublicKey(seed: Uint8Array): Uint8Array
-  ed25519Sign(seed: Uint8Array, message: Uint8Array): Uint8Array
+  /** Signs with this seed; making the key costs as much as a signature, so whoever signs often keeps the signer. */
+  ed25519Signer(seed: Uint8Array): Sign
   ed25519Verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
   /** A 32-byte ML-DSA-44 seed's public key. ML-DSA-44 here is FIPS 204's pure form with an empty context. */
   mlDsa44PublicKey(seed: Uint8Array): Uint8Array
   /** Signs with fresh randomness, as FIPS 204 advises: the same message gives another signature each time. */
-  mlDsa44Sign(seed: Uint8Array, message: Uint8Array): Uint8Array
+  mlDsa44Signer(seed: Uint8Array): Sign
   mlDsa44Verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
   /** Whichever of the two the algorithm names; false for keys and signatures of a wrong length. */
   verify(algorithm: 'ed25519' | 'ml-dsa-44', publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean

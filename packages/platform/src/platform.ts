@@ -13,6 +13,8 @@ import type { Workers } from './workers/workers.ts'
 
 export interface Platform extends Runtime {
   readonly disk: Disk
+  /** In amnesia, where `disk` is memory: the drive, for files that an operator names and that are only read. */
+  readonly operatorDisk?: Disk
   readonly kv: KvOpener
   readonly transport: Transport
   readonly workers: Workers

@@ -52,7 +52,7 @@ export function createPlatform(runtime: Runtime, shared: SharedMachine): Platfor
   const { workers, isolated = workers, transport, lookup, memoryBytes } = shared
   return {
     ...runtime,
-    disk: memoryBytes === undefined ? new RealDisk(runtime) : new MemoryDisk(runtime, memoryBytes),
+    ...disksOf(runtime, memoryBytes),
     kv: memoryBytes === undefined ? new LmdbKvOpener(runtime) : new MemoryKvOpener(runtime),
     workers,
     isolated,
@@ -61,4 +61,10 @@ export function createPlatform(runtime: Runtime, shared: SharedMachine): Platfor
     transport,
     lookup,
   }
+}
+
+function disksOf(runtime: Runtime, memoryBytes: number | undefined): Pick<Platform, 'disk' | 'operatorDisk'> {
+  const drive = new RealDisk(runtime)
+  if (memoryBytes === undefined) return { disk: drive }
+  return { disk: new MemoryDisk(runtime, memoryBytes), operatorDisk: drive }
 }

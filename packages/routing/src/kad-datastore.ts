@@ -5,9 +5,10 @@
  *     /peers/<peer>                at most 10 000 peers
  *     /dht/record/…                nobody stores values here: refused
  *
- * Entries live in one map for each folder, so that the providers of a key are found without a look at the others.
+ * What strangers tell is taken one at a time between other work: the library reads a stream that is full of it to its end
+ * without a pause, and everything else in this process would wait. Entries live in one map for each folder, so that the providers of a key are found without a look at the others.
  */
-import type { Metrics } from '@cairn/kernel'
+import { type Clock, type Metrics, sleep } from '@cairn/kernel'
 import type { Libp2pOptions } from 'libp2p'
 import { KEYS_PER_PEER_MAX, PROVIDERS_PER_KEY_MAX, RECORDS_MAX } from './record-store.ts'
 
@@ -21,6 +22,7 @@ const PEERS = '/peers'
 const PEERS_MAX = 10_000
 
 export interface KadDatastoreOptions {
+  readonly clock: Clock
   readonly metrics: Metrics
   /** Our own peer id: what we provide is ours to bound. */
   readonly self: string
@@ -29,6 +31,7 @@ export interface KadDatastoreOptions {
 }
 
 export class KadDatastore implements Datastore {
+  readonly #clock: Clock
   readonly #metrics: Metrics
   readonly #self: string
   readonly #peerName: (id: string) => string
@@ -36,27 +39,35 @@ export class KadDatastore implements Datastore {
   readonly #keysOf = new Map<string, number>()
   #providers = 0
 
-  constructor({ metrics, self, peerName }: KadDatastoreOptions) {
+  constructor({ clock, metrics, self, peerName }: KadDatastoreOptions) {
+    this.#clock = clock
     this.#metrics = metrics
     this.#self = self
     this.#peerName = peerName
   }
 
-  put(key: Key, value: Uint8Array): Key {
+  put(key: Key, value: Uint8Array): Key | Promise<Key> {
+    const { folder, name } = split(key)
+    this.#keep(key, value)
+    return folder.startsWith(PROVIDERS) && name !== this.#self ? this.#afterOthers(key) : key
+  }
+
+  async #afterOthers(key: Key): Promise<Key> {
+    await sleep(this.#clock, 0)
+    return key
+  }
+
+  #keep(key: Key, value: Uint8Array): void {
     const { folder, name } = split(key)
     const entries = this.#folders.get(folder) ?? new Map<string, Pair>()
     const isNew = !entries.has(name)
     if (isNew) {
       const refusal = this.#refusal(folder, name, entries.size)
-      if (refusal !== undefined) {
-        this.#metrics.count('provider_records_total', { state: refusal })
-        return key
-      }
+      if (refusal !== undefined) return this.#metrics.count('provider_records_total', { state: refusal })
       this.#counted(folder, name, 1)
     }
     this.#folders.set(folder, entries)
     entries.set(name, { key, value })
-    return key
   }
 
   get(key: Key): Uint8Array {
@@ -80,7 +91,7 @@ export class KadDatastore implements Datastore {
   }
 
   async *putMany(source: Iterable<Pair> | AsyncIterable<Pair>): AsyncGenerator<Key> {
-    for await (const { key, value } of source) yield this.put(key, value)
+    for await (const { key, value } of source) yield await this.put(key, value)
   }
 
   async *getMany(source: Iterable<Key> | AsyncIterable<Key>): AsyncGenerator<Pair> {
@@ -97,7 +108,7 @@ export class KadDatastore implements Datastore {
   batch(): ReturnType<Datastore['batch']> {
     const steps: (() => void)[] = []
     return {
-      put: (key: Key, value: Uint8Array) => void steps.push(() => void this.put(key, value)),
+      put: (key: Key, value: Uint8Array) => void steps.push(() => this.#keep(key, value)),
       delete: (key: Key) => void steps.push(() => this.delete(key)),
       commit: () => {
         for (const step of steps.splice(0)) step()

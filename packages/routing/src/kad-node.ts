@@ -2,7 +2,7 @@
  * The libp2p node behind `kad`: loaded with everything it needs on first use, because loading takes longer than the
  * rest of a node's start.
  */
-import type { Metrics } from '@cairn/kernel'
+import type { Clock, Metrics } from '@cairn/kernel'
 import { generateKeyPairFromSeed } from '@libp2p/crypto/keys'
 import { type Identify, identify } from '@libp2p/identify'
 import { type KadDHT, kadDHT } from '@libp2p/kad-dht'
@@ -47,7 +47,15 @@ const INBOUND_PER_HOST_S = 20
 /** Noise and yamux take some milliseconds each; a crowd at the door waits inside, not outside. */
 const PENDING_INBOUND_MAX = 100
 
-export async function startKadNode(options: KadNodeOptions, metrics: Metrics, reach: () => Reach): Promise<KadNode> {
+/** What the node has of its surroundings. */
+export interface KadSurroundings {
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly reach: () => Reach
+}
+
+export async function startKadNode(options: KadNodeOptions, around: KadSurroundings): Promise<KadNode> {
+  const { clock, metrics, reach } = around
   const privateKey = await generateKeyPairFromSeed('Ed25519', options.seed)
   const self = peerIdFromPrivateKey(privateKey).toString()
   const peerName = (id: string): string => peerIdFromString(id).toCID().toString()
@@ -55,7 +63,7 @@ export async function startKadNode(options: KadNodeOptions, metrics: Metrics, re
   const isMemory = options.transport === 'memory'
   return await createLibp2p<KadServices>({
     privateKey,
-    datastore: new KadDatastore({ metrics, self, peerName }),
+    datastore: new KadDatastore({ clock, metrics, self, peerName }),
     addresses: { listen: [...options.listen], announce: [...(options.announce ?? [])] },
     transports: [isMemory ? memory() : tcp()],
     streamMuxers: [yamux()],

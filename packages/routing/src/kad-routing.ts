@@ -12,6 +12,7 @@ import {
   Closeable,
   canceled,
   Deadline,
+  isKind,
   type Runtime,
   Semaphore,
   throwIfCanceled,
@@ -22,6 +23,7 @@ import type { Address } from '@cairn/wire'
 import type { PeerInfo } from './kad-internals.ts'
 import type { Found, KadLookup, LegPlan } from './kad-lookup.ts'
 import type { KadTable } from './kad-table.ts'
+import type { RecordState } from './metrics.ts'
 import { urlFromMultiaddr } from './multiaddr-url.ts'
 import { noRoute } from './no-route.ts'
 import type { FindOptions, Leg, ProviderRouting, RoutingPeer } from './provider-routing.ts'
@@ -277,12 +279,12 @@ class FollowUp {
     }
   }
 
-  /** The library's errors are told apart by name. */
   #failed(peer: PeerInfo, error: unknown): void {
+    // The library's errors are told apart by name.
     const name = error instanceof Error ? error.name : ''
     if (name === 'UnsupportedProtocolError' && !this.#signal.aborted) this.#unsigned(peer)
-    if (name !== 'DialDeniedError') return
-    this.#runtime.metrics.count('provider_records_total', { state: 'forbidden_address' })
+    const state = refusalOf(name, error)
+    if (state !== undefined) this.#runtime.metrics.count('provider_records_total', { state })
   }
 
   /** Somebody who provides but signed nothing; whether that is enough is the caller's to say. */
@@ -292,4 +294,11 @@ class FollowUp {
     const http = urls.filter((url) => url !== undefined && this.#options.reach().allowsUrl(url, id))
     this.#find.onProvider({ id, http: http.filter((url) => url !== undefined), seenAtMs: this.#runtime.clock.wall() })
   }
+}
+
+/** Why nothing of an answer came in; undefined where there was none. */
+function refusalOf(name: string, error: unknown): RecordState | undefined {
+  if (name === 'DialDeniedError') return 'forbidden_address'
+  if (isKind(error, 'TooLarge')) return 'oversized'
+  return isKind(error, 'Malformed') ? 'malformed' : undefined
 }

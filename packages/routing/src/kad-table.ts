@@ -2,24 +2,20 @@
  * A running DHT node: who is closest to a key, what a peer signed, whom we told. Importing this loads libp2p, which
  * takes longer than the rest of a node's start; `kad-routing.ts` does so on first use.
  */
-import { Cancel, type Clock, Deadline, type Metrics, sleep, throwIfCanceled } from '@cairn/kernel'
+import { Cancel, Deadline, sleep, throwIfCanceled } from '@cairn/kernel'
 import { abortable, type Crypto } from '@cairn/platform'
 import { type Address, dhtKey, plainDhtKey } from '@cairn/wire'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'
 import { type DhtKey, type KadInternals, kadInternals, type PeerId, type PeerInfo } from './kad-internals.ts'
 import { KadLookup } from './kad-lookup.ts'
-import { type KadNode, type KadNodeOptions, startKadNode } from './kad-node.ts'
+import { type KadNode, type KadNodeOptions, type KadSurroundings, startKadNode } from './kad-node.ts'
 import { noRoute } from './no-route.ts'
 import { askForRecords, PROVIDER_PROTOCOL, ProviderAnswerer } from './provider-protocol.ts'
 import type { RoutingPeer } from './provider-routing.ts'
-import type { Reach } from './reach.ts'
 
-export interface KadTableOptions extends Omit<KadNodeOptions, 'server'> {
-  readonly clock: Clock
-  readonly metrics: Metrics
+export interface KadTableOptions extends Omit<KadNodeOptions, 'server'>, KadSurroundings {
   readonly crypto: Crypto
-  readonly reach: () => Reach
   /** Our answers to peers who ask what we signed about an object. */
   readonly records: (cid: Address, signal: AbortSignal) => Promise<readonly { readonly bytes: Uint8Array }[]>
 }
@@ -44,7 +40,7 @@ export class KadTable {
 
   static async start(options: KadTableOptions): Promise<KadTable> {
     const server = options.protocol === KAD_PROTOCOL
-    const node = await startKadNode({ ...options, server }, options.metrics, options.reach)
+    const node = await startKadNode({ ...options, server }, options)
     try {
       const table = new KadTable(options, node)
       await table.#serve()

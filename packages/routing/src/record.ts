@@ -57,7 +57,7 @@ export function signRecord(crypto: Crypto, seed: Uint8Array, claim: ProviderClai
   const publisher = peerIdFromKey(crypto.ed25519PublicKey(seed))
   const record = checkedRecord({ ...claim, publisher })
   const fields = fieldsOf(record)
-  const bytes = encodeCbor({ ...fields, sig: crypto.ed25519Sign(seed, messageOf(fields)) })
+  const bytes = encodeCbor({ ...fields, sig: crypto.ed25519Signer(seed)(messageOf(fields)) })
   if (bytes.length > RECORD_BYTES_MAX) throw oversized(bytes.length)
   return { ...record, bytes }
 }

@@ -10,8 +10,17 @@ export { Journal, type JournalOptions, type ReplayEvent } from './journal/journa
 export type { Watermark } from './journal/recovery.ts'
 export type { Place, Position } from './journal/segment.ts'
 export type { JournalMachine, StoreMachine } from './machine.ts'
-export { chunksOf, type ObjectFacts, PAGE_CHUNKS } from './object/object-record.ts'
-export type { ObjectCommit, ObjectStore } from './object/object-store.ts'
+export type { KnownVersion, ObjectCopies, VersionRow } from './object/object-copies.ts'
+export {
+  chunksOf,
+  digestsOf,
+  type ObjectFacts,
+  PAGE_CHUNKS,
+  PAGE_DIGESTS,
+  pagesOf,
+  type StripeFacts,
+} from './object/object-record.ts'
+export type { ObjectCommit, ObjectStore, StripeCommit } from './object/object-store.ts'
 export type { Sweeper, SweepReport } from './object/sweeper.ts'
 export { Storage, type StorageOptions } from './storage.ts'
-export type { StoreFacts } from './store.ts'
+export { KIND, type StoreFacts } from './store.ts'

@@ -2,6 +2,7 @@ import { Closeable, TokenBucket } from '@cairn/kernel'
 import { SegmentChunkStore } from './chunk/segment-chunk-store.ts'
 import { Compactor, type CompactorOptions } from './compaction/compactor.ts'
 import type { StoreMachine } from './machine.ts'
+import { ObjectCopies } from './object/object-copies.ts'
 import { ObjectStore } from './object/object-store.ts'
 import { References } from './object/references.ts'
 import { Sweeper } from './object/sweeper.ts'
@@ -19,6 +20,8 @@ export interface StorageOptions extends StoreOptions, Partial<CompactorOptions> 
 export class Storage extends Closeable {
   readonly chunks: SegmentChunkStore
   readonly objects: ObjectStore
+  /** The same objects with versions, where this is one store of several. */
+  readonly copies: ObjectCopies
   readonly compactor: Compactor
   readonly sweeper: Sweeper
   readonly references: References
@@ -30,6 +33,7 @@ export class Storage extends Closeable {
     this.chunks = new SegmentChunkStore(store, options.cacheBytes ?? CACHE_BYTES)
     this.objects = new ObjectStore(store, this.chunks)
     this.references = new References(store, this.chunks, this.objects)
+    this.copies = new ObjectCopies(store, this.objects, this.references)
     this.sweeper = new Sweeper(store, this.chunks, this.references)
     const pace = options.pace ?? new TokenBucket(machine.clock, COMPACTION_PACE)
     this.compactor = new Compactor(store, { ...options, pace })

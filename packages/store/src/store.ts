@@ -36,6 +36,8 @@ export interface StoreFacts {
   readonly isStalled: boolean
   readonly isCatchingUp: boolean
   readonly damagedSegments: readonly number[]
+  /** The highest that is durable. */
+  readonly syncedLsn: number
 }
 
 export class Store extends Closeable {
@@ -91,6 +93,7 @@ export class Store extends Closeable {
       unready: journal.unready,
       isStalled: journal.isStalled,
       isCatchingUp: this.#catchingUp !== undefined,
+      syncedLsn: journal.syncedLsn,
       damagedSegments: [...journal.unreadable, ...damaged.map(({ number }) => number)],
     }
   }
@@ -106,6 +109,12 @@ export class Store extends Closeable {
     if (this.#catchingUp !== undefined) throw stillReading()
     const entry = this.index.get(kind, id)
     return entry?.isTombstone === true ? undefined : entry
+  }
+
+  /** The same, tombstones too. */
+  lookupNewest(kind: number, id: Uint8Array): IndexEntry | undefined {
+    if (this.#catchingUp !== undefined) throw stillReading()
+    return this.index.get(kind, id)
   }
 
   /** Ids of a kind in order, after the given one; tombstones are passed over. */
@@ -135,9 +144,10 @@ export class Store extends Closeable {
   }
 
   /** A record that says that the id is gone, dated for the time tombstones are kept. */
-  tombstone(kind: number, id: Uint8Array): Draft {
-    const payload = new Uint8Array(8)
+  tombstone(kind: number, id: Uint8Array, version = 0): Draft {
+    const payload = new Uint8Array(version === 0 ? 8 : 16)
     setInteger(viewOf(payload), 0, this.machine.clock.wall())
+    if (version !== 0) setInteger(viewOf(payload), 8, version)
     return { kind, flags: TOMBSTONE, id, payload }
   }
 

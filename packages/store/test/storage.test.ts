@@ -181,7 +181,7 @@ async function putHeld({ id, size, manifest, ...sent }: Sample, owner: string): 
     chunkSize: CHUNK_SIZE,
     manifest,
     upload: 'u',
-    owner,
+    owners: [owner],
   })
 }
 

@@ -109,6 +109,12 @@ export function packUnusable(name: string, cause: unknown): CairnError {
   return new CairnError('Integrity', detail, { code: 'bad_pack', cause })
 }
 
+/** A pack that can only be read by its path; it is opened again by the time somebody asks again. */
+export function packReplaced(name: string, cause: unknown): CairnError {
+  const detail = `The file of the pack ${name} was replaced; it is being opened again. Ask again in a moment.`
+  return new CairnError('StorageBusy', detail, { retryAfterMs: 1000, cause })
+}
+
 /** Somebody asked for this file to be served, and it cannot be. */
 export function unusablePack(path: string, cause: unknown): CairnError {
   const why = cause instanceof Error ? cause.message : String(cause)

@@ -48,6 +48,7 @@ export async function runParts(host: EdgeHost, parts: EdgeParts): Promise<Starte
 
 export const EDGE: ServiceModule<EdgeConfig> = {
   name: 'edge',
+  about: 'Objects, websites, map tiles and allowed upstreams over HTTP.',
   portOffset: EDGE_PORT_OFFSET,
   schema: edgeSection,
   metrics: EDGE_METRICS,

@@ -1,6 +1,6 @@
 /** Upstreams that misbehave, as real servers on this machine: what a browser would see, and what is kept. */
 import assert from 'node:assert/strict'
-import { createServer, request, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -23,7 +23,9 @@ const MEMORY_BYTES = 64 * 1024 * 1024
 const asked = new Map<string, number>()
 const BOMB = gzipSync(Buffer.alloc(30 * 1024 * 1024))
 
-const BEHAVIOURS: Readonly<Record<string, (response: ServerResponse, count: number) => void>> = {
+const BEHAVIOURS: Readonly<
+  Record<string, (response: ServerResponse, count: number, message: IncomingMessage) => void>
+> = {
   good: (response) => response.writeHead(200, { 'Cache-Control': 'max-age=60' }).end('good'),
   stall: (response) =>
     response.writeHead(200, { 'Cache-Control': 'max-age=60', 'Content-Length': '10' }).write('12345'),
@@ -46,6 +48,12 @@ const BEHAVIOURS: Readonly<Record<string, (response: ServerResponse, count: numb
     response.writeHead(200, { 'Cache-Control': 'max-age=60' })
     runtime.clock.timer(50, () => response.end('one for all'))
   },
+  /** Says after a while what it depends on, and says something else once it has been asked three times. */
+  vary: (response, count, { headers }) => {
+    const body = `${headers['x-kind']} ${headers['x-other']}`
+    response.setHeader('Vary', count <= 3 ? 'X-Kind' : 'X-Kind, X-Other')
+    runtime.clock.timer(50, () => response.writeHead(200, { 'Cache-Control': 'max-age=60' }).end(body))
+  },
   nonsense: (response) => response.socket?.end('HTTP/9.9 what\r\n\r\n'),
 }
 
@@ -53,7 +61,7 @@ const origin = createServer((message, response) => {
   const name = message.url?.slice(1) ?? ''
   const count = (asked.get(name) ?? 0) + 1
   asked.set(name, count)
-  BEHAVIOURS[name]?.(response, count)
+  BEHAVIOURS[name]?.(response, count, message)
 })
 
 let running: RunningService<EdgeConfig>
@@ -74,7 +82,7 @@ before(async () => {
     mode: 'live',
     allow: [`127.0.0.1:${port}`],
     dev_allow_loopback_http: true,
-    routes: { up: `http://127.0.0.1:${port}/` },
+    routes: { up: { upstream: `http://127.0.0.1:${port}/`, request_headers: ['x-kind', 'x-other'] } },
     fill_timeout: '600ms',
   })
   const host = {
@@ -107,13 +115,14 @@ interface Seen {
 }
 
 /** As a client that notices when a connection ends before the body does. */
-async function see(name: string): Promise<Seen> {
+async function see(name: string, headers: Readonly<Record<string, string>> = {}): Promise<Seen> {
   return await new Promise((resolve, reject) => {
-    const asking = request(`${running.urls[0]?.replace(/\/$/, '')}/edge/assets/u/up/${name}`, (response) => {
+    const url = `${running.urls[0]?.replace(/\/$/, '')}/edge/assets/u/up/${name}`
+    const asking = request(url, { headers }, (response) => {
       let text = ''
-      const { statusCode: status = 0, headers } = response
-      const end = (isWhole: boolean): void =>
-        resolve({ status, reason: headers['x-reason']?.toString(), text, isWhole: isWhole && response.complete })
+      const { statusCode: status = 0 } = response
+      const reason = response.headers['x-reason']?.toString()
+      const end = (isWhole: boolean): void => resolve({ status, reason, text, isWhole: isWhole && response.complete })
       response.setEncoding('latin1')
       response.on('data', (piece: string) => {
         text += piece
@@ -163,4 +172,20 @@ test('a burst of 503 is passed over, and the service goes on as if nothing had b
   assert.equal((await see('burst')).text, 'ok')
   assert.equal(asked.get('burst'), 3)
   assert.equal((await see('good')).text, 'good')
+})
+
+test('an upstream that says late what its answer depends on, and then something else: each client gets its own', async () => {
+  const kinds = ['a', 'b', 'a', 'c', 'b']
+  const first = await Promise.all(kinds.map(async (kind) => await see('vary', { 'x-kind': kind, 'x-other': '1' })))
+  assert.deepEqual(
+    first.map(({ status, text }) => `${status} ${text}`),
+    kinds.map((kind) => `200 ${kind} 1`),
+  )
+  assert.equal(asked.get('vary'), 3)
+  // One of a kind it has is answered from what it has; one that is new tells of another dependency, which holds from then on.
+  assert.equal((await see('vary', { 'x-kind': 'b', 'x-other': '2' })).text, 'b 1')
+  assert.equal((await see('vary', { 'x-kind': 'd', 'x-other': '1' })).text, 'd 1')
+  assert.equal((await see('vary', { 'x-kind': 'd', 'x-other': '2' })).text, 'd 2')
+  assert.equal((await see('vary', { 'x-kind': 'd', 'x-other': '1' })).text, 'd 1')
+  assert.equal(asked.get('vary'), 5)
 })

@@ -50,6 +50,7 @@ export async function runParts(host: IndexHost, parts: IndexParts): Promise<Star
 
 export const INDEX: ServiceModule<IndexConfig> = {
   name: 'index',
+  about: 'From a name or an address to who holds the bytes.',
   portOffset: INDEX_PORT_OFFSET,
   schema: indexSection,
   metrics: INDEX_METRICS,

@@ -15,7 +15,7 @@ import type { IndexConfig } from './config.ts'
 import { Book } from './domain/book.ts'
 import { Cache } from './domain/cache.ts'
 import { Catalogue } from './domain/catalogue.ts'
-import { type Cached, type Question, questionKey } from './domain/finding.ts'
+import { type Cached, questionKey } from './domain/finding.ts'
 import { holdingsOf } from './domain/holdings.ts'
 import { Idempotency } from './domain/idempotency.ts'
 import { Latencies } from './domain/latencies.ts'
@@ -27,6 +27,7 @@ import { Audit, type IndexEvents } from './events.ts'
 import { Intake } from './intake.ts'
 import { openNames, openRoutings } from './neighbours.ts'
 import { Announcer } from './tasks/announcer.ts'
+import type { ReindexRequest } from './tasks/reindex-line.ts'
 import { INDEX_TOPOLOGY } from './topology.ts'
 
 /** What a node gives beside what every service needs. */
@@ -69,7 +70,7 @@ export interface IndexParts {
   /** Records that others announced here. */
   readonly records: RecordStore
   readonly announcer: Announcer
-  readonly reindex: Queue<Question>
+  readonly reindex: Queue<ReindexRequest>
   readonly catalogue: Catalogue
   /** Searches and graph walks. */
   readonly facets: WorkQueue
@@ -93,6 +94,7 @@ export async function openParts(host: PartsHost): Promise<IndexParts> {
   const config = (): IndexConfig => host.config.current
   const { dht, region } = config()
   const book = await Book.open(platform.disk, directory)
+  const idempotency = await Idempotency.open(platform.disk, directory, platform.clock)
   const reach = new Reach({ allowLoopback: dht.allow_loopback })
   const { crypto, clock, metrics } = platform
   const gate = new RecordGate({ crypto, clock, metrics, reach: () => reach })
@@ -109,7 +111,7 @@ export async function openParts(host: PartsHost): Promise<IndexParts> {
   const breakers = new Breakers(platform, breakerPolicy(config()), slotOf)
   const resolver = new Resolver(platform, { config, names, book, local, routings, breakers, cache })
   const intake = new Intake(platform, config, resolver)
-  const reindex: Queue<Question> = openQueue(platform, INDEX_TOPOLOGY, 'reindex')
+  const reindex: Queue<ReindexRequest> = openQueue(platform, INDEX_TOPOLOGY, 'reindex')
   const facets: WorkQueue = openQueue(platform, INDEX_TOPOLOGY, 'facets', (job: FacetJob) => job.cancel())
   const events = new Bus<IndexEvents>(platform, INDEX_TOPOLOGY)
   const egress = host.egress ?? guarded(platform, dht.allow_loopback)
@@ -125,7 +127,7 @@ export async function openParts(host: PartsHost): Promise<IndexParts> {
     admission: new Admission(platform, config),
     suppressions: new Suppressions(clock),
     latencies: new Latencies(),
-    idempotency: new Idempotency(clock),
+    idempotency,
     gate,
     records,
     announcer: new Announcer(platform, {

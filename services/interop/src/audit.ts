@@ -1,6 +1,6 @@
 /** What is told of every decision: the event, the count, and for refusals the way into the chain. */
 import type { AuditFacts } from '@cairn/clients'
-import { type Bus, openQueue, type Queue, type Runtime } from '@cairn/kernel'
+import { type Bus, type Clock, openQueue, type Queue, type Runtime } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { Cause } from './domain/brownout-core.ts'
 import { INTEROP_TOPOLOGY } from './topology.ts'
@@ -47,4 +47,10 @@ export class Audit {
   tell({ decision, action, reason, provider, b3, corr_id }: AuditFacts): void {
     this.#events.publish({ topic: 'audit.event', body: { decision, action, reason, provider, b3, corr_id } })
   }
+}
+
+/** Of now, and about nothing yet. */
+export function noFacts(clock: Clock): Omit<AuditFacts, 'decision' | 'action' | 'corr_id'> {
+  const at = Math.floor(clock.wall())
+  return { at, reason: '', provider: '', event: '', delivery: '', b3: null, secret: '' }
 }

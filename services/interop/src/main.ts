@@ -11,6 +11,7 @@ import { INTEROP_PORT_OFFSET, type InteropConfig, interopSection } from './confi
 import { INTEROP_CODES } from './errors.ts'
 import { INTEROP_METRICS } from './metrics.ts'
 import { type InteropParts, type InteropSurroundings, openParts } from './parts.ts'
+import { noteRefusal } from './refusals.ts'
 import { interopRoutes } from './routes.ts'
 import { summaryOf } from './summary.ts'
 import { readyFields } from './tasks/brownout-sentinel.ts'
@@ -37,6 +38,7 @@ export async function runParts(host: InteropHost, parts: InteropParts): Promise<
       return {
         routes: interopRoutes(parts),
         codes: INTEROP_CODES,
+        onProblem: (code, request) => noteRefusal(parts, code, request),
         readyFields: (query) => readyFields(parts, query),
         intake: [parts.work, parts.audit],
         events: parts.events,
@@ -49,6 +51,7 @@ export async function runParts(host: InteropHost, parts: InteropParts): Promise<
 
 export const INTEROP: ServiceModule<InteropConfig> = {
   name: 'interop',
+  about: 'Webhooks in, verified, stored, queued once, audited.',
   portOffset: INTEROP_PORT_OFFSET,
   schema: interopSection,
   metrics: INTEROP_METRICS,

@@ -15,7 +15,7 @@ import { WebhookRate } from './domain/webhook-rate.ts'
 import { Forwarder, forwardPolicy } from './forward/forwarder.ts'
 import { openProviders } from './providers/open-providers.ts'
 import type { Provider } from './providers/provider.ts'
-import { readProviderSecrets, readSecretAt } from './providers/secret.ts'
+import { readProviderSecrets, readSecretAt, type SecretPlaces, secretPlaces } from './providers/secret.ts'
 import { openReconciler } from './reconcile/reconciler.ts'
 import { INTEROP_TOPOLOGY } from './topology.ts'
 import { Work } from './work.ts'
@@ -36,6 +36,7 @@ export interface InteropParts {
   /** The configuration in force; read once for each request. */
   readonly config: () => InteropConfig
   readonly providers: ReadonlyMap<string, Provider>
+  readonly secrets: SecretPlaces
   readonly storage: StorageClient | undefined
   readonly registry: RegistryClient | undefined
   readonly ledger: Ledger
@@ -60,7 +61,8 @@ export type PartsHost = Pick<ServiceHost<InteropConfig>, 'platform' | 'directory
 export async function openParts(host: PartsHost): Promise<InteropParts> {
   const { platform, directory, config } = host
   const { providers: declared, mailbox, replay, drive_timeout: ioTimeoutMs } = config.current
-  const providers = openProviders(declared, await readProviderSecrets(platform, declared), platform.crypto)
+  const read = await readProviderSecrets(platform, declared)
+  const bridges = { providers: openProviders(declared, read, platform.crypto), secrets: secretPlaces(read) }
   await makeDirectories(platform.disk, directory)
   const ledger = await Ledger.open(platform, {
     directory,
@@ -72,7 +74,7 @@ export async function openParts(host: PartsHost): Promise<InteropParts> {
     segmentBytes: host.segmentBytes,
   })
   try {
-    return joinParts(host, ledger, providers, await openOutside(host))
+    return joinParts(host, ledger, bridges, await openOutside(host))
   } catch (error) {
     await ledger.close()
     throw error
@@ -127,7 +129,7 @@ function guardedTransport(platform: Platform, policy: ReturnType<typeof forwardP
 function joinParts(
   { platform, config, storage, registry }: PartsHost,
   ledger: Ledger,
-  providers: ReadonlyMap<string, Provider>,
+  bridges: Pick<InteropParts, 'providers' | 'secrets'>,
   outside: Outside,
 ): InteropParts {
   const events = new Bus<InteropEvents>(platform, INTEROP_TOPOLOGY)
@@ -142,7 +144,7 @@ function joinParts(
   return {
     runtime: platform,
     config: () => config.current,
-    providers,
+    ...bridges,
     storage,
     registry,
     ledger,

@@ -2,6 +2,7 @@
 import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
 import type { InteropParts } from './parts.ts'
 import { auditRoutes } from './routes/audit.ts'
+import { hookRoutes } from './routes/hooks.ts'
 import { mailboxRoutes } from './routes/mailbox.ts'
 import { objectRoutes } from './routes/objects.ts'
 import { putRoutes } from './routes/put.ts'
@@ -10,6 +11,7 @@ import { webhookRoutes } from './routes/webhooks.ts'
 export function interopRoutes(parts: InteropParts): RouteTable {
   return defineRoutes([
     ...webhookRoutes(parts),
+    ...hookRoutes(parts),
     ...putRoutes(parts),
     ...objectRoutes(parts),
     ...mailboxRoutes(parts),

@@ -1,6 +1,6 @@
 /** Every task of interop but those that all services have. */
 import type { Health, Supervisor } from '@cairn/kernel'
-import type { ServiceHost } from '@cairn/platform'
+import { type ServiceHost, Upkeep } from '@cairn/platform'
 import type { InteropConfig } from './config.ts'
 import type { InteropParts } from './parts.ts'
 import { auditAnchor } from './tasks/audit-anchor.ts'
@@ -13,18 +13,19 @@ import { journalKeeper } from './tasks/journal-keeper.ts'
 const FORWARDERS = 4
 
 export function startTasks(
-  { platform, config, directory }: Pick<ServiceHost<InteropConfig>, 'platform' | 'config' | 'directory'>,
+  host: Pick<ServiceHost<InteropConfig>, 'platform' | 'config' | 'directory' | 'upkeep'>,
   parts: InteropParts,
   supervisor: Supervisor,
   health: Health,
 ): void {
+  const { platform, config, directory, upkeep = new Upkeep() } = host
   const { workers, audit } = config.current
   supervisor.start('worker', parts.work.worker, workers)
   supervisor.start('audit-sink', auditSink(platform, parts))
   supervisor.start('audit-follower', auditFollower(platform, parts, directory))
   supervisor.start('audit-anchor', auditAnchor(platform, parts, audit.anchor_interval))
   supervisor.start('brownout-sentinel', brownoutSentinel(platform, parts, health))
-  supervisor.start('journal-keeper', journalKeeper(platform, parts))
+  supervisor.start('journal-keeper', journalKeeper(platform, parts, upkeep))
   supervisor.start('proposer', proposer(platform, parts))
   supervisor.start('forwarder', forwarder(platform, parts), FORWARDERS)
   if (parts.reconciler !== undefined) supervisor.start('reconciler', parts.reconciler)

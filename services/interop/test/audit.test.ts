@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AuditAnchor, verifyAudit } from '@cairn/clients'
+import { gzipSync } from 'node:zlib'
+import { type AuditAnchor, type AuditFacts, verifyAudit } from '@cairn/clients'
+import { CairnError } from '@cairn/kernel'
 import { readSmallFile } from '@cairn/platform'
 import { parseAddress } from '@cairn/wire'
-import { anchoringRegistry, TestService } from './harness.ts'
+import { anchoringRegistry, TestService, tokenFor } from './harness.ts'
 
 async function linesOf(service: TestService, limit = 1000): Promise<Uint8Array[]> {
   const lines: string[] = []
@@ -118,6 +120,49 @@ test('a flood of refusals drops the oldest of them, counted, and never a line of
   assert.equal(lines.filter(({ decision }) => decision === 'allow').length, 15)
   const denied = lines.filter(({ decision }) => decision === 'deny').length
   assert.equal(denied + service.metric('audit_drop_total'), 2500)
+  await service.stop()
+})
+
+test('what the ingress refuses is in the audit too, under the code its sender was told', async () => {
+  const service = await TestService.start({ config: { ingress: { max_rps: 0, max_inflight: 1 } } })
+  const json = { 'content-type': 'application/json' }
+  const large = JSON.stringify({ payload: 'A'.repeat(1024 * 1024) })
+  const answers = [
+    await service.ask('POST', '/put', { body: { payload: '' }, token: null }),
+    await service.ask('POST', '/put', { body: { payload: '' }, token: tokenFor(['audit:read']) }),
+    await service.ask('POST', '/put', { body: { payload: '' }, token: tokenFor(['interop:put'], 1) }),
+    await service.ask('POST', '/put', { body: large, headers: json }),
+    await service.ask('POST', '/put', {
+      body: gzipSync(Buffer.alloc(4 * 1024 * 1024)),
+      headers: { ...json, 'content-encoding': 'gzip' },
+    }),
+    await service.github('{}', { headers: { 'content-encoding': 'gzip' } }),
+    await service.github('{}', { headers: { 'sec-fetch-site': 'cross-site' } }),
+    await service.ask('POST', '/webhooks/nobody', { body: '{}', token: null }),
+  ]
+  service.storage.failure = new CairnError('StorageBusy', 'The drive does not answer.', { code: 'drive_stalled' })
+  answers.push(await service.github('{"n":1}'))
+  service.storage.failure = undefined
+  service.storage.latencyMs = 100
+  const both = [
+    service.send('POST', '/put', { body: { payload: '' } }),
+    service.send('POST', '/put', { body: { payload: '' } }),
+  ]
+  const busy = (await service.world.run(Promise.all(both))).filter(({ status }) => status === 429)
+  assert.equal(busy.length, 1)
+  await service.sleep(1000)
+  const lines = (await linesOf(service)).map((line) => JSON.parse(Buffer.from(line).toString()) as AuditFacts)
+  const denied = lines.filter(({ decision }) => decision === 'deny')
+  const told = [...answers, ...busy].map(({ code, headers }) => `${code} ${headers['x-corr-id']}`)
+  assert.deepEqual(new Set(denied.map(({ reason, corr_id: corrId }) => `${reason} ${corrId}`)), new Set(told))
+  assert.equal(denied.length, told.length)
+  assert.deepEqual(
+    denied.map(({ action, provider }) => `${action} ${provider}`.trim()),
+    [...Array.from({ length: 5 }, () => 'put'), 'webhook github', 'webhook github', 'webhook', 'webhook github', 'put'],
+  )
+  for (const reason of new Set(denied.map(({ reason }) => reason))) {
+    assert.equal(service.metric('rejected_total', { reason }), denied.filter((each) => each.reason === reason).length)
+  }
   await service.stop()
 })
 

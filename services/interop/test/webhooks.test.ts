@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
-import { isProblem, OLD_SECRET, TestService } from './harness.ts'
+import { isProblem, OLD_SECRET, TestService, tokenFor } from './harness.ts'
 
 const PUSH = '{"ref":"refs/heads/main"}'
 const DAY_MS = 24 * 3_600_000
@@ -198,5 +198,34 @@ test('a sender that leaves does not take its webhook along: the outcome is there
   await service.sleep(2000)
   assert.equal((await service.github(PUSH)).fields()['duplicate'], true)
   assert.equal((await service.drain()).length, 1)
+  await service.stop()
+})
+
+test('an administrator is told who is let in, where the secrets are and what rules there are, but no secret', async () => {
+  // oxlint-disable-next-line unicorn/no-thenable -- a word of the configuration
+  const rules = [{ provider: 'github' as const, event: 'push', then: 'propose:site@1.0' }]
+  const secrets = [{ env: 'GITHUB_WEBHOOK_SECRET' }, { env: 'OLD_SECRET', not_after: '2020-01-01T00:00:00Z' }]
+  const slack = { enabled: false, secrets: [{ env: 'a_secret_by_mistake' }] }
+  const service = await TestService.start({
+    config: { rules, providers: { github: { enabled: true, secrets }, slack } },
+  })
+  isProblem(await service.ask('GET', '/webhooks', { token: null }), 401, 'UNAUTH')
+  isProblem(await service.ask('GET', '/webhooks', { token: tokenFor(['audit:read']) }), 403, 'SCOPE_MISMATCH')
+  const answer = await service.ask('GET', '/webhooks')
+  const { providers, rules: told, generic } = answer.fields()
+  assert.deepEqual((providers as object[]).slice(0, 2), [
+    {
+      provider: 'github',
+      enabled: true,
+      secrets: [
+        { id: 'env:GITHUB_WEBHOOK_SECRET', not_after: null },
+        { id: 'env:OLD_SECRET', not_after: Date.parse('2020-01-01T00:00:00Z') },
+      ],
+    },
+    { provider: 'slack', enabled: false, secrets: [] },
+  ])
+  assert.deepEqual(told, [{ provider: 'github', event: 'push', effect: 'propose:site@1.0' }])
+  assert.equal((generic as Record<string, string>)['signed'], '{body}')
+  for (const secret of [OLD_SECRET, 'Everybody', 'a_secret_by_mistake']) assert.ok(!answer.body.includes(secret))
   await service.stop()
 })

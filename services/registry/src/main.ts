@@ -50,6 +50,7 @@ export async function runParts(host: RegistryHost, parts: RegistryParts): Promis
 
 export const REGISTRY: ServiceModule<RegistryConfig> = {
   name: 'registry',
+  about: 'Names with a provable history.',
   portOffset: REGISTRY_PORT_OFFSET,
   schema: registrySection,
   metrics: REGISTRY_METRICS,

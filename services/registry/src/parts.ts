@@ -11,7 +11,7 @@ import {
   type Watching,
 } from '@cairn/kernel'
 import type { Signer } from '@cairn/names'
-import { MemoryDisk, type Platform, readSmallFile, type ServiceHost } from '@cairn/platform'
+import { MemoryDisk, type Platform, readSmallFile, type ServiceHost, Upkeep } from '@cairn/platform'
 import { Audit, type RegistryEvents } from './audit.ts'
 import type { RegistryConfig } from './config.ts'
 import { Archive } from './domain/archive.ts'
@@ -52,6 +52,7 @@ export interface LedgerReads {
   committed(id: string): VersionFacts | undefined
   facts(version: number): VersionFacts
   changedBy(key: string, version: number): number | undefined
+  changes(key: string, before: number, limit: number): number[]
   versionsBelow(logIndex: number): number
   signerSetVersions(): readonly number[]
 }
@@ -88,7 +89,8 @@ export interface RegistryParts {
   readonly close: () => Promise<void>
 }
 
-export type PartsHost = Pick<ServiceHost<RegistryConfig>, 'platform' | 'directory' | 'config'> & RegistrySurroundings
+export type PartsHost = Pick<ServiceHost<RegistryConfig>, 'platform' | 'directory' | 'config' | 'upkeep'> &
+  RegistrySurroundings
 
 /** Opens the log under the service's directory, begins or completes it, and everything around it; no task runs yet. */
 export async function openParts(host: PartsHost): Promise<RegistryParts> {
@@ -194,6 +196,7 @@ function joinParts(
       archive,
       trimmer,
       intake,
+      upkeep: host.upkeep ?? new Upkeep(),
       reach,
     }),
     verifier: new DeepVerifier(platform, verified, {
@@ -231,6 +234,7 @@ function readsOf(ledger: Ledger): LedgerReads {
     committed: (id) => ledger.committed(id),
     facts: (version) => ledger.versions.facts(version),
     changedBy: (key, version) => ledger.changedBy(key, version),
+    changes: (key, before, limit) => ledger.changes(key, before, limit),
     versionsBelow: (logIndex) => ledger.versionsBelow(logIndex),
     signerSetVersions: () => ledger.signerSetVersions(),
   }

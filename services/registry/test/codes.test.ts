@@ -171,7 +171,7 @@ function adopting(size: number): Provoke {
     const { identity, logKey } = service.parts.signer
     const seed = (await service.world.run(readSecret(service.platform, DIRECTORY, 'log-key')))!
     const text = encodeCheckpoint({ origin: identity.origin, size, root: new Uint8Array(32), extensions: [] })
-    const signer = noteSigner(logKey, (message) => systemCrypto.ed25519Sign(seed, message))
+    const signer = noteSigner(logKey, (message) => systemCrypto.ed25519Signer(seed)(message))
     const answer = await service.ask('POST', '/admin/adopt', { body: encodeNote(signNote(text, [signer])) })
     await service.stop()
     return answer

@@ -91,7 +91,7 @@ describe('a registry that was restored', () => {
     const { identity, logKey } = service.parts.signer
     const signed = (size: number, root: Uint8Array, seed = backup.seeds[0]!): Uint8Array => {
       const text = encodeCheckpoint({ origin: identity.origin, size, root, extensions: [] })
-      return encodeNote(signNote(text, [noteSigner(logKey, (message) => systemCrypto.ed25519Sign(seed, message))]))
+      return encodeNote(signNote(text, [noteSigner(logKey, (message) => systemCrypto.ed25519Signer(seed)(message))]))
     }
     isProblem(await adopt(service, signed(11, new Uint8Array(32))), 409, 'Behind')
     isProblem(await adopt(service, signed(9, new Uint8Array(32))), 409, 'Forked')

@@ -145,6 +145,13 @@ for (const disk of ['virtual', 'memory'] as const) {
         version: moved.version,
         item: second,
       })
+      const all = [removed.version, moved.version, before.version]
+      const history = async (query: string): Promise<unknown> =>
+        (await ask('GET', `/registry/names/moves@1/history${query}`, { token: null })).json()
+      assert.deepEqual(await history(''), { name: 'moves@1', versions: all })
+      assert.deepEqual(await history(`?before=${removed.version}&limit=1`), { name: 'moves@1', versions: [all[1]] })
+      assert.deepEqual(await history(`?before=${before.version}`), { name: 'moves@1', versions: [] })
+      isProblem(await ask('GET', '/registry/names/moves@1/history?limit=1001'), 400, 'Malformed')
       isProblem(await at(before.version - 1), 404, 'NotFound')
       isProblem(await at(removed.version), 404, 'NotFound')
       isProblem(await at(removed.version + 1), 404, 'NotFound')

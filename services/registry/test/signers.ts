@@ -56,7 +56,9 @@ type Send = (method: string, target: string, asking?: Asking) => Promise<Answer>
 
 export function sign(input: string, { algo, seed }: TestSigner): string {
   const bytes = Buffer.from(input)
-  return toBase64url(algo === 'ed25519' ? systemCrypto.ed25519Sign(seed, bytes) : systemCrypto.mlDsa44Sign(seed, bytes))
+  return toBase64url(
+    algo === 'ed25519' ? systemCrypto.ed25519Signer(seed)(bytes) : systemCrypto.mlDsa44Signer(seed)(bytes),
+  )
 }
 
 /** What people do with a registry, through `ask` (time passes) or `send` (somebody else lets it). */

@@ -12,7 +12,7 @@ export const WITNESSED = { witness_keys: [formatVerifierKey(WITNESS)] }
 /** The line the witness puts under this note, as it sends it. */
 export function cosignature(note: Uint8Array, seconds = 1_700_000_000): string {
   const { text } = parseNote(note)
-  const signed = signNote(text, [noteSigner(WITNESS, (message) => systemCrypto.ed25519Sign(SEED, message), seconds)])
+  const signed = signNote(text, [noteSigner(WITNESS, (message) => systemCrypto.ed25519Signer(SEED)(message), seconds)])
   const whole = new TextDecoder().decode(encodeNote(signed))
   return whole.slice(text.length + 1)
 }

@@ -6,6 +6,26 @@ export const STORAGE_PORT_OFFSET = 1
 
 const count = (min: number): z.ZodNumber => z.number().int().min(min)
 
+/** Names of nodes, regions and failure domains: they end up in reports and in headers. */
+const label = z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, 'must be 1 to 64 letters, digits, ., _ or -')
+const weight = z.number().min(0.01).max(100)
+
+/** A directory, and what is known about it that the machine does not say. */
+const drive = z.union([
+  z.string().min(1),
+  z.strictObject({ path: z.string().min(1), domain: label.optional(), weight: weight.prefault(1) }),
+])
+
+const peer = z.strictObject({
+  url: z.string().refine((text) => /^https?:\/\/[^\s?#]+$/.test(text) && URL.canParse(text), {
+    error: 'must be the URL of its storage service, such as http://10.0.0.2:7071',
+  }),
+  id: label,
+  token_file: z.string().min(1),
+  region: label.optional(),
+  weight: weight.prefault(1),
+})
+
 function isPowerOfTwo(value: number): boolean {
   return Number.isInteger(Math.log2(value))
 }
@@ -69,7 +89,81 @@ export const storageSection = section({
       does: 'Whether reads need a capability too: `storage:write`, which a `method` caveat narrows to reading.',
     }),
   }),
+  drives: setting(z.array(drive).max(64), {
+    default: [],
+    reload: 'restart',
+    does: 'Directories that hold copies, each on a drive of its own: `"/mnt/a"`, or `{ path, domain, weight }` where one device, or two that fail together, must not count twice or once. None: the data directory alone.',
+    designName: 'storage.data_dirs',
+  }),
+  peers: setting(z.array(peer).max(64), {
+    default: [],
+    reload: 'restart',
+    does: 'Other nodes that hold copies: `{ url, id, token_file, region, weight }`. `id` is what that node calls itself, the token is one of its own.',
+  }),
+  placement: section({
+    id: setting(label, {
+      reload: 'restart',
+      does: 'What this node is called by the others; needed with `peers`, and never to be changed.',
+    }),
+    region: setting(label, {
+      reload: 'restart',
+      does: 'Where this node is: copies go to different regions first.',
+      designName: 'placement.region',
+    }),
+    weight: setting(weight, { default: 1, reload: 'restart', does: 'How much this node takes beside the others.' }),
+    hedged_reads: setting(z.boolean(), {
+      default: true,
+      reload: 'restart',
+      does: 'Whether a read that is late is asked of a second copy as well; at most one read in twenty is.',
+      designName: 'placement.hedged_reads',
+    }),
+    hedge_delay: setting(duration({ min: 1 }), {
+      default: '30ms',
+      reload: 'restart',
+      does: 'When a read is late, until there are enough of them to know: then from their 95th percentile.',
+      designName: 'placement.hedge_delay',
+    }),
+    peer_timeout: setting(duration({ min: 100 }), {
+      default: '5s',
+      reload: 'restart',
+      does: 'One request to a peer.',
+    }),
+  }),
   durability: section({
+    mode: setting(z.enum(['replicate', 'erasure']), {
+      default: 'replicate',
+      reload: 'restart',
+      does: 'Whole copies, or shards of which any `data_shards` give the object back.',
+      designName: 'durability.ec',
+    }),
+    replication_factor: setting(count(1).max(16), {
+      default: 2,
+      reload: 'restart',
+      does: 'Copies of each object, in as many failure domains. With one target there is one.',
+      designName: 'durability.replication_factor',
+    }),
+    data_shards: setting(count(1).max(128), {
+      default: 6,
+      reload: 'restart',
+      does: 'Shards that are the object itself, in erasure mode.',
+      designName: 'durability.ec_data_shards',
+    }),
+    parity_shards: setting(count(1).max(128), {
+      default: 3,
+      reload: 'restart',
+      does: 'Shards that may be lost, in erasure mode.',
+      designName: 'durability.ec_parity_shards',
+    }),
+    allow_degraded_writes: setting(z.boolean(), {
+      default: false,
+      reload: 'live',
+      does: 'Whether a put is acknowledged with fewer copies than asked for, as long as there is one; `X-Cairn-Copies` says how many.',
+    }),
+    tombstone_keep: setting(duration({ min: 1000 }), {
+      default: '720h',
+      reload: 'restart',
+      does: 'How long a delete is remembered at least; a target that was away for longer comes back empty.',
+    }),
     repair_pacing: setting(byteSize({ min: 64 * 1024 }), {
       default: '50MiB',
       reload: 'restart',

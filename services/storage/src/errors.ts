@@ -12,7 +12,14 @@ export const STORAGE_CODES = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** How a read can fail, whatever is read. */
-export const READ_ERRORS = { integrity: 502, read_failed: 503, drive_stalled: 503, rebuilding: 503 } as const
+export const READ_ERRORS = {
+  integrity: 502,
+  read_failed: 503,
+  drive_stalled: 503,
+  drive_failed: 503,
+  copies_away: 503,
+  rebuilding: 503,
+} as const
 
 /** How a write can fail, whatever is written. */
 export const WRITE_ERRORS = {
@@ -22,8 +29,14 @@ export const WRITE_ERRORS = {
   index_behind: 503,
   index_failed: 503,
   rebuilding: 503,
+  under_replicated: 503,
+  copies_away: 503,
+  drive_failed: 503,
   no_space: 507,
 } as const
+
+/** How a copy from another node can be refused. */
+export const COPY_ERRORS = { newer_version: 409, rejoin_empty: 409 } as const
 
 export function noSuchObject(id: Address): CairnError {
   return new CairnError('NotFound', `There is no object ${id} here.`)
@@ -51,4 +64,16 @@ export function readFailed(cause: CairnError): CairnError {
 
 export function partGone(id: Address): CairnError {
   return new CairnError('Integrity', `A part of the object, ${id}, is damaged or gone; put the object again.`)
+}
+
+/** What was written is on some targets, and on too few to be told that it is safe. */
+export function underReplicated(made: number, wanted: number): CairnError {
+  const detail = `${made} of ${wanted} copies could be made; try again when more targets are up, or see durability.allow_degraded_writes.`
+  return new CairnError('StorageBusy', detail, { code: 'under_replicated', retryAfterMs: 5000 })
+}
+
+/** As many targets are away as there are copies: whether there is such an object cannot be said now. */
+export function copiesAway(away: number): CairnError {
+  const detail = `${away} targets that may hold copies do not answer; try again when they are back.`
+  return new CairnError('StorageBusy', detail, { code: 'copies_away', retryAfterMs: 5000 })
 }

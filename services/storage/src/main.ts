@@ -43,11 +43,12 @@ export async function runParts(host: StorageHost, parts: StorageParts): Promise<
       }
     },
   })
-  return { running, summary: async () => await summaryOf(host, parts.storage) }
+  return { running, summary: async () => await summaryOf(host, parts) }
 }
 
 export const STORAGE: ServiceModule<StorageConfig> = {
   name: 'storage',
+  about: 'Objects by the hash of their bytes.',
   portOffset: STORAGE_PORT_OFFSET,
   schema: storageSection,
   metrics: STORAGE_METRICS,

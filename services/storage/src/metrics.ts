@@ -23,10 +23,16 @@ export const STORAGE_METRICS = {
   integrity_fail_total: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Chunks here that were not what their address says (`checksum`), and coded bodies past their cap (`decompress_cap`).',
+    help: 'Chunks here that were not what their address says (`checksum`), answers of peers that were not what they said (`header_mismatch`), and coded bodies past their cap (`decompress_cap`).',
   },
+  hedged_reads_total: { type: 'counter', labels: [], help: 'Reads that were late and asked of a second copy as well.' },
+  peer_auth_fail_total: { type: 'counter', labels: [], help: 'Requests to peers that refused our token.' },
   rf_target: { type: 'gauge', labels: [], help: 'Copies each object should have.' },
-  rf_observed: { type: 'gauge', labels: [], help: 'Copies that were read and proved, by the last whole scrub.' },
+  rf_observed: {
+    type: 'gauge',
+    labels: [],
+    help: 'The fewest copies any object has that were read and proved by a whole scrub since the start.',
+  },
   repair_wait_seconds: {
     type: 'histogram',
     labels: [],
@@ -38,7 +44,11 @@ export const STORAGE_METRICS = {
     labels: ['reason'],
     help: 'Repairs not made: the queue was `full`, so the next round plans them again, there is `no_copy` to repair from, or the `drive` failed.',
   },
-  repair_bytes_total: { type: 'counter', labels: ['phase'], help: 'Bytes of repairs `planned` and `executed`.' },
+  repair_bytes_total: {
+    type: 'counter',
+    labels: ['phase'],
+    help: 'Bytes of repairs: about how many are `planned`, and those `executed`, counted as they are paid for.',
+  },
   repair_seconds_total: { type: 'counter', labels: ['phase'], help: 'Time spent on repairs, the wait not included.' },
   scrub_chunks_total: { type: 'counter', labels: ['result'], help: 'Chunks the scrub read, `sound` or `damaged`.' },
   swept_chunks_total: { type: 'counter', labels: [], help: 'Chunks removed because nobody needs them.' },

@@ -1,16 +1,30 @@
-/** What the routes and tasks of the service share, and how it is opened. */
-import { Bus, type Runtime, Watch } from '@cairn/kernel'
+/**
+ * What the routes and tasks of the service share, and how it is opened.
+ *
+ *     one drive, no peers ─▶ objects, chunks and commits are those of its store
+ *     more than that ──────▶ the same interfaces over all targets (`replication/`)
+ */
+import { Bus, CairnError, type Runtime, Watch } from '@cairn/kernel'
 import { makeDirectories, type Platform, type ServiceHost } from '@cairn/platform'
-import { Storage } from '@cairn/store'
+import { KIND } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import type { StorageConfig } from './config.ts'
-import { ChunkReader } from './domain/chunk-reader.ts'
-import { ManifestCommits } from './domain/manifest-commit.ts'
+import type { ChunkSource } from './domain/chunk-reader.ts'
+import { type CommitPlace, ManifestCommits } from './domain/manifest-commit.ts'
 import { ObjectReader } from './domain/object-reader.ts'
-import { ObjectWriter } from './domain/object-writer.ts'
-import { Repairs } from './domain/repairs.ts'
+import { ObjectWriter, type Writer } from './domain/object-writer.ts'
+import type { Objects } from './domain/objects.ts'
+import { type Pace, type Repaired, Repairs } from './domain/repairs.ts'
+import { openReplication, type Replication } from './replication/open-replication.ts'
+import { DriveTarget } from './targets/drive-target.ts'
+import { Drives } from './targets/drives.ts'
+import { LocalDrive } from './targets/local-drive.ts'
+import { OwnChunks } from './targets/own-chunks.ts'
+import { OwnCopies } from './targets/own-copies.ts'
+import { PeersGate } from './targets/peers-gate.ts'
+import { SettledDeletes } from './targets/settled-deletes.ts'
 import type { Placement } from './tasks/placement-client.ts'
-import { Scrubber } from './tasks/scrubber.ts'
+import { Scrubs } from './tasks/scrubs.ts'
 import { STORAGE_TOPOLOGY } from './topology.ts'
 import { Work } from './work.ts'
 
@@ -21,66 +35,166 @@ export interface StorageEvents {
     readonly bytes: number
     readonly corr_id: string
   }
-  'storage.repair.planned': { readonly chunks: number }
-  'storage.repair.executed': { readonly chunk: Address; readonly bytes: number }
+  'storage.repair.planned': { readonly repairs: number }
+  'storage.repair.executed': { readonly repair: string; readonly bytes: number }
 }
 
 export interface StorageParts {
   readonly runtime: Runtime
   /** The configuration in force; read once for each request. */
   readonly config: () => StorageConfig
-  readonly storage: Storage
-  readonly chunks: ChunkReader
+  readonly drives: Drives
+  /** What this node holds by itself. */
+  readonly own: OwnCopies
+  /** Which nodes may bring copies here. */
+  readonly peersGate: PeersGate
+  /** Chunks on the drives of this node. */
+  readonly ownChunks: ChunkSource
+  /** Objects of every target. */
+  readonly objects: Objects
+  /** Chunks of the objects of every target. */
+  readonly chunks: ChunkSource
   readonly reader: ObjectReader
-  readonly writer: ObjectWriter
+  readonly writer: Writer
   readonly commits: ManifestCommits
+  /** How an upload becomes an object whose chunks are on this drive. */
+  readonly commitPlace: (landing: DriveTarget) => CommitPlace
   readonly work: Work
   readonly repairs: Repairs
+  /** Writes a damaged chunk of a drive again, if there is another copy. */
+  readonly heal: (drive: LocalDrive, chunk: Address, pace: Pace) => Promise<Repaired>
   readonly placement: Watch<Placement | undefined>
   readonly events: Bus<StorageEvents>
-  readonly scrubber: Scrubber
+  readonly scrubs: Scrubs
+  /** Absent with one target. */
+  readonly replication: Replication | undefined
   /** Runs after every task has ended. */
   readonly close: () => Promise<void>
 }
 
-/** Opens the store under the service's directory and everything around it; no task runs yet. */
-export async function openParts(
-  host: Pick<ServiceHost<StorageConfig>, 'platform' | 'directory' | 'config'>,
-): Promise<StorageParts> {
-  const { platform, directory } = host
-  const storage = await openStorage(platform, directory, host.config.current)
+export type PartsHost = Pick<ServiceHost<StorageConfig>, 'platform' | 'directory' | 'config'>
+
+/** What a node calls itself that has no peers to tell. */
+const ALONE = 'self'
+
+/** Opens the drives and everything around them; no task runs yet. */
+export async function openParts(host: PartsHost): Promise<StorageParts> {
+  const { platform, config } = host
+  checkPeers(config.current)
   const work = new Work(platform)
   const repairs = new Repairs(platform)
-  const chunks = new ChunkReader(platform, storage.chunks, repairs)
   const events = new Bus<StorageEvents>(platform, STORAGE_TOPOLOGY)
-  const reader = new ObjectReader(storage.objects, chunks)
-  const { scrub_pacing: bytesPerSecond } = host.config.current.durability
+  const deletes = new SettledDeletes()
+  const drives = await openDrives(host, repairs, deletes)
+  const { durability, placement } = config.current
+  const scrubs = new Scrubs(platform, drives.all, repairs, durability.scrub_pacing)
+  const identity = { node: placement.id ?? ALONE, region: placement.region ?? '' }
+  const isProved: Scrubs['proves'] = (drive, id, lsn) => scrubs.proves(drive, id, lsn)
+  const targets = drives.all.map((drive) => new DriveTarget(platform, drive, { ...identity, isProved }))
+  const own = new OwnCopies(targets)
+  const peersGate = await PeersGate.open(platform, {
+    directory: host.directory,
+    node: identity.node,
+    peers: config.current.peers.map(({ id }) => id),
+    keepMs: durability.tombstone_keep,
+  })
+  const replication = openReplication(host, { drives, gate: peersGate, deletes, targets, own, repairs })
+  const data = replication ?? alone(platform, drives)
   return {
     runtime: platform,
-    config: () => host.config.current,
-    storage,
-    chunks,
-    reader,
-    writer: new ObjectWriter(storage),
-    commits: new ManifestCommits(platform, storage, chunks),
+    config: () => config.current,
+    drives,
+    own,
+    peersGate,
+    ownChunks: new OwnChunks(drives, own),
+    ...data,
+    reader: new ObjectReader(data.objects, data.chunks),
+    commits: new ManifestCommits(platform),
     work,
     repairs,
     placement: new Watch<Placement | undefined>(undefined),
     events,
-    scrubber: new Scrubber(platform, storage, { reader, repairs, directory, bytesPerSecond }),
+    scrubs,
+    replication,
     close: async () => {
       // Queues that were never opened to requests are closed here; closing twice is closing once.
       work.queue.abort()
       repairs.queue.abort()
       events.close()
-      await storage.close()
+      replication?.close()
+      await peersGate.close()
+      await drives.close()
     },
   }
 }
 
-async function openStorage(platform: Platform, path: string, config: StorageConfig): Promise<Storage> {
-  const { cache_bytes: cacheBytes, drive_timeout: ioTimeoutMs, reserve_bytes: reserveBytes } = config
-  const { segment_bytes: segmentBytes, upload_lease: leaseMs } = config
-  await makeDirectories(platform.disk, path)
-  return await Storage.open(platform, { path, cacheBytes, ioTimeoutMs, reserveBytes, segmentBytes, leaseMs })
+/** Every node has to call every other by the same name, or each would place copies elsewhere. */
+function checkPeers({ peers, placement }: StorageConfig): void {
+  const names = [placement.id, ...peers.map(({ id }) => id)]
+  const isNamed = peers.length === 0 || placement.id !== undefined
+  if (isNamed && new Set(names).size === names.length) return
+  const detail = isNamed
+    ? 'Two of storage.placement.id and the ids of storage.peers are the same; give every node a name of its own.'
+    : 'storage.peers needs storage.placement.id: what the others call this node.'
+  throw new CairnError('Malformed', detail, { code: 'config' })
+}
+
+type Data = Pick<StorageParts, 'objects' | 'chunks' | 'writer' | 'commitPlace' | 'heal'>
+
+/** One target: its store is all there is. */
+function alone(platform: Platform, drives: Drives): Data {
+  const [drive] = drives.all
+  if (drive === undefined) throw new TypeError('A node has a drive.')
+  const { storage, chunks } = drive.contents
+  const { metrics } = platform
+  const writer = new ObjectWriter(storage)
+  return {
+    objects: storage.objects,
+    chunks,
+    writer: {
+      put: async (request) => {
+        const result = await writer.put(request)
+        if (result.newChunks > 0) metrics.count('chunks_written_total', { tier: 'disk' }, result.newChunks)
+        return result
+      },
+    },
+    commitPlace: () => ({
+      chunks,
+      commit: async (object) => ({ isNew: (await storage.objects.commit(object)) === 'new' }),
+    }),
+    heal: async () => await Promise.resolve({ tag: 'skipped', reason: 'no_copy' }),
+  }
+}
+
+async function openDrives(
+  { platform, directory, config }: PartsHost,
+  repairs: Repairs,
+  deletes: SettledDeletes,
+): Promise<Drives> {
+  const { drives: configured, peers, durability, cache_bytes: cacheBytes, ...rest } = config.current
+  const { drive_timeout: ioTimeoutMs, reserve_bytes: reserveBytes, segment_bytes: segmentBytes } = rest
+  const storage = { ioTimeoutMs, reserveBytes, segmentBytes, leaseMs: rest.upload_lease }
+  const settings = configured.length === 0 ? [directory] : configured
+  const hasOthers = settings.length + peers.length > 1
+  const isNeededElsewhere = (kind: number, id: Uint8Array): boolean => kind === KIND.object && deletes.isNeeded(id)
+  const drives = settings.map((each) => {
+    const { path, domain, weight } = typeof each === 'string' ? { path: each, domain: undefined, weight: 1 } : each
+    return new LocalDrive(platform, {
+      path,
+      domain,
+      weight,
+      storage: {
+        ...storage,
+        cacheBytes: Math.floor(cacheBytes / settings.length),
+        tombstoneKeepMs: durability.tombstone_keep,
+        ...(hasOthers ? { isNeededElsewhere } : {}),
+      },
+      onDamaged: (chunk, drive) => repairs.damaged(chunk, drive.id),
+    })
+  })
+  const tombstoneKeepMs = durability.tombstone_keep
+  await makeDirectories(platform.disk, directory)
+  const options = { directory, drives, tombstoneKeepMs, hasOthers }
+  if (configured.length === 0 && peers.length === 0) return await Drives.alone(platform, options)
+  return await Drives.open(platform, options)
 }

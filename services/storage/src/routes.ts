@@ -3,6 +3,7 @@ import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
 import type { StorageParts } from './parts.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { chunkRoutes } from './routes/chunks.ts'
+import { copyRoutes } from './routes/copies.ts'
 import { manifestRoutes } from './routes/manifests.ts'
 import { objectReads } from './routes/object-reads.ts'
 import { objectWrites } from './routes/object-writes.ts'
@@ -15,6 +16,7 @@ export function storageRoutes(parts: StorageParts): RouteTable {
     ...chunkRoutes(parts),
     ...manifestRoutes(parts),
     ...referenceRoutes(parts),
+    ...copyRoutes(parts),
     ...adminRoutes(parts),
     eventsRoute(parts.runtime.clock, parts.events),
   ])

@@ -1,6 +1,7 @@
 import type { ServiceHost } from '@cairn/platform'
-import type { Storage } from '@cairn/store'
 import type { StorageConfig } from './config.ts'
+import { durabilityLine } from './domain/durability-report.ts'
+import type { StorageParts } from './parts.ts'
 
 /** Objects counted for the banner; past it the count would cost more than it says. */
 const COUNT_MAX = 1000
@@ -8,10 +9,10 @@ const COUNT_MAX = 1000
 /** One line: where the data is, how much there is, and how many copies of it. */
 export async function summaryOf(
   { platform, directory }: ServiceHost<StorageConfig>,
-  storage: Storage,
+  parts: StorageParts,
 ): Promise<string> {
-  const objects = (await storage.objects.list(undefined, COUNT_MAX)).length
+  const objects = (await parts.objects.list(undefined, COUNT_MAX)).length
   const { freeBytes } = await platform.disk.space(directory)
   const count = objects === COUNT_MAX ? `${COUNT_MAX} objects or more` : `${objects} objects`
-  return `${directory} · ${count} · ${Math.round(freeBytes / 1e9)} GB free · copies: 1 (one drive)`
+  return `${directory} · ${count} · ${Math.round(freeBytes / 1e9)} GB free · ${durabilityLine(parts)}`
 }

@@ -7,7 +7,9 @@ import { STORAGE_CODES } from '../src/errors.ts'
 import { storageRoutes } from '../src/routes.ts'
 import { gated, gates } from './gated-disk.ts'
 import { type Answer, isProblem, noise, type ServiceOptions, TestService } from './harness.ts'
+import { nodeOptions } from './nodes.ts'
 import { CHUNK, clientObject, frames } from './objects.ts'
+import { driveSwitch, withDrives } from './several-drives.ts'
 
 const NOWHERE = addressOf(Buffer.from('nobody stored this'))
 
@@ -40,6 +42,16 @@ function about(
 }
 
 const SMALL = Buffer.from('small')
+
+/** With two drives, so many of which are gone. */
+function lacking(count: number, ask: (service: TestService) => Promise<Answer>): () => Promise<Answer> {
+  const drives = driveSwitch()
+  return of(async (service) => {
+    for (const name of ['a', 'b'].slice(0, count)) drives.gone.add(name)
+    await service.sleep(1000)
+    return await ask(service)
+  }, withDrives(['a', 'b'], drives))
+}
 
 /** The codes by which the ingress and the store know an error, and that clients know by another name. */
 const RENAMED: Readonly<Record<keyof typeof STORAGE_CODES, () => Promise<Answer>>> = {
@@ -135,6 +147,23 @@ const OWN: Readonly<Record<string, () => Promise<Answer>>> = {
     service.machine.drive.capacityBytes = 1024
     return await service.ask('POST', '/o', { body: SMALL })
   }),
+  under_replicated: lacking(1, async (service) => await service.ask('POST', '/o', { body: SMALL })),
+  copies_away: lacking(2, async (service) => await service.ask('GET', `/o/${addressOf(Buffer.from('gone'))}`)),
+  drive_failed: lacking(2, async (service) => await service.ask('POST', '/c', { body: frames([SMALL]) })),
+  newer_version: about(SMALL, async (service, id) => {
+    await service.ask('DELETE', `/o/${id}?copy=9`)
+    return await service.ask('PUT', `/o/${id}?copy=8`, { body: SMALL })
+  }),
+  rejoin_empty: of(
+    async (service) => {
+      const headers = { 'x-cairn-node': 'b', 'x-cairn-life': '1', 'content-type': 'application/json' }
+      const asking = { body: '{"ids":[]}', headers }
+      await service.ask('POST', '/copies/known', asking)
+      await service.sleep(5000)
+      return await service.ask('POST', '/copies/known', asking)
+    },
+    nodeOptions('a', ['a', 'b'], { durability: { tombstone_keep: '1s' } }),
+  ),
   index_failed: about(SMALL, async (service, id) => {
     for (let nth = 1; nth <= 9; nth += 1) service.machine.faults.plan({ operation: 'commit', nth, fault: 'io-error' })
     return await service.ask('PUT', `/refs/mailbox/${id}`)

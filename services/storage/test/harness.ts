@@ -32,7 +32,7 @@ import { openParts, type StorageParts } from '../src/parts.ts'
 const ROOT = createKeyring('k1', new Uint8Array(32).fill(7))
 const RING = deriveKeyring(ROOT, 'storage')
 const TID = new Uint8Array(16).fill(9)
-const ADMIN = mintAdminToken(RING, { tid: TID, aud: 'storage' })
+export const ADMIN = mintAdminToken(RING, { tid: TID, aud: 'storage' })
 
 export function tokenFor(scopes: readonly Scope[], caveats: readonly Caveat[] = [], aud: Audience = 'storage'): string {
   return mintToken(ROOT, { tid: TID, aud, scopes, caveats })
@@ -66,6 +66,8 @@ export interface ServiceOptions {
   /** `memory` is amnesia. */
   readonly disk?: 'virtual' | 'memory'
   readonly wrap?: (platform: VirtualPlatform) => VirtualPlatform
+  /** Done on the machine before the service starts. */
+  readonly prepare?: (platform: VirtualPlatform) => Promise<void>
 }
 
 export class TestService {
@@ -102,12 +104,13 @@ export class TestService {
 
   /** Like `start`, inside a scenario that lets the world's time pass itself. */
   static async open(
-    { config: input = {}, disk = 'virtual', wrap = (platform) => platform }: ServiceOptions,
+    { config: input = {}, disk = 'virtual', wrap = (platform) => platform, prepare }: ServiceOptions,
     world: VirtualWorld,
     machine: VirtualMachine,
   ): Promise<TestService> {
     const fresh = machine.start({ metrics: METRICS })
     const platform = wrap(disk === 'virtual' ? fresh : inMemory(fresh))
+    await prepare?.(platform)
     const config = new Config<StorageConfig>({
       values: storageSection.parse({ reserve_bytes: RESERVE, ...input }),
       origins: {},

@@ -9,7 +9,19 @@ import { ERRORS, type ErrorKind, KERNEL_METRICS, type Labels } from '@cairn/kern
 import { INGRESS_METRICS } from '@cairn/platform'
 import { STORAGE_METRICS } from '../src/metrics.ts'
 import { STORAGE_TOPOLOGY } from '../src/topology.ts'
-import { crash, damage, lag, overload, type Reading, refusals, type Story, traffic, upkeep } from './provoking.ts'
+import {
+  crash,
+  damage,
+  lag,
+  overload,
+  type Reading,
+  refusals,
+  type Story,
+  slowCopy,
+  strangers,
+  traffic,
+  upkeep,
+} from './provoking.ts'
 
 type MetricName = keyof typeof STORAGE_METRICS | keyof typeof INGRESS_METRICS | keyof typeof KERNEL_METRICS
 
@@ -29,6 +41,9 @@ const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
   ['chunks_read_total', { tier: 'memory' }, traffic],
   ['chunks_read_total', { tier: 'disk' }, traffic],
   ['chunks_written_total', { tier: 'disk' }, traffic],
+  ['hedged_reads_total', {}, slowCopy],
+  ['peer_auth_fail_total', {}, strangers],
+  ['integrity_fail_total', { reason: 'header_mismatch' }, strangers],
   ['rf_target', {}, traffic],
   ['rf_observed', {}, traffic],
   ['repair_wait_seconds', {}, traffic],

@@ -4,9 +4,12 @@ import { gzipSync } from 'node:zlib'
 import { KERNEL_METRICS, type Labels } from '@cairn/kernel'
 import { type Disk, PrometheusMetrics } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
+import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { gated, gates } from './gated-disk.ts'
 import { noise, type ServiceOptions, TestService, tokenFor } from './harness.ts'
+import { LyingPeer, nodeOptions } from './nodes.ts'
 import { CHUNK, clientObject, frames } from './objects.ts'
+import { driveSwitch, withDrives } from './several-drives.ts'
 
 /** The value of a series at the end of a story; of a histogram, how often it was observed. */
 export type Reading = (name: string, labels: Labels) => number
@@ -153,7 +156,7 @@ export const lag: Story = async () => {
   const service = await TestService.start({ config: { durability: { repair_pacing: '64KiB' } } })
   using slow = service.parts.events.subscribe()
   for (let chunks = 0; chunks < 1100; chunks += 1)
-    service.parts.events.publish({ topic: 'storage.repair.planned', body: { chunks } })
+    service.parts.events.publish({ topic: 'storage.repair.planned', body: { repairs: chunks } })
   slow.tryReceive()
   while (service.parts.repairs.offer(addressOf(noise(10))));
   const reading = await read(service)
@@ -182,6 +185,37 @@ export const crash: Story = async () => {
   await service.world.run(stopping)
   await service.world.run(service.platform.workers.close())
   return await read(service)
+}
+
+/** One of two drives is slow. */
+export const slowCopy: Story = async () => {
+  const drives = driveSwitch()
+  const service = await TestService.start(withDrives(['a', 'b'], drives, { cache_bytes: 0 }))
+  const objects = Array.from({ length: 60 }, (_, at) => noise(100, at))
+  for (const body of objects) await service.ask('POST', '/o', { body })
+  for (const slow of ['a', 'b']) {
+    drives.slow.clear()
+    drives.slow.set(slow, 500)
+    for (const body of objects) await service.ask('GET', `/o/${addressOf(body)}`)
+  }
+  const reading = await read(service)
+  await service.stop()
+  return reading
+}
+
+/** One peer has no use for our token, another sends what nobody asked for. */
+export const strangers: Story = async () => {
+  const world = new VirtualWorld(1)
+  const liar = new LyingPeer(world, 'liar')
+  const options = nodeOptions('node', ['node', 'liar', 'stranger'])
+  const service = await TestService.start(options, world, world.machine('node'))
+  await service.ask('GET', `/o/${liar.id}`)
+  await service.world.run(service.platform.disk.unlink('peer.token'))
+  await service.sleep(3000)
+  const reading = await read(service)
+  liar.close()
+  await service.stop()
+  return reading
 }
 
 /** Its next question for free space is not even asked. */

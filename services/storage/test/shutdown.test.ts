@@ -78,7 +78,7 @@ test('repairs in the queue are made before the end; a scrub stops where it is an
   await service.sleep(1000)
   await service.ask('POST', '/admin/scrub')
   await service.sleep(300_000)
-  const before = service.parts.scrubber.report()
+  const before = service.parts.scrubs.report()
   assert.ok(before.coverage > 0.3 && before.coverage < 0.6, String(before.coverage))
   for (let at = 0; at < 50; at += 1) service.parts.repairs.offer(addressOf(bytes.subarray(at * 100, at * 100 + 100)))
   await service.world.run(service.shutDown())
@@ -91,7 +91,7 @@ test('repairs in the queue are made before the end; a scrub stops where it is an
     service.machine,
   )
   await again.sleep(10)
-  const { cursor, read, state } = again.parts.scrubber.report()
+  const { cursor, read, state } = again.parts.scrubs.report()
   assert.deepEqual([cursor, state], [before.cursor, 'reading'])
   assert.ok(read === 256 || read === 257, String(read))
   await again.stop()

@@ -175,3 +175,29 @@ for (const [format, make] of [
     assert.ok((await bytesOf(await fetch(`${edge.base}/map/0/0/0`))).equals(stamped(REPLACEMENTS, '0/0/0')))
   })
 }
+
+test('an MBTiles pack replaced by renaming, and nobody says so: it is opened again by itself, and never of two versions', async () => {
+  await using place = await temporary()
+  const path = join(place.path, 'map')
+  makeMbtiles(path, 1)
+  await using edge = await startRealEdge(place.path, [{ name: 'map', path }])
+  const ask = async (tile: string): Promise<{ status: number; body: Buffer; retryAfter: string | null }> => {
+    const answer = await fetch(`${edge.base}/map/${tile}`)
+    return { status: answer.status, body: await bytesOf(answer), retryAfter: answer.headers.get('retry-after') }
+  }
+  assert.ok((await ask('0/0/0')).body.equals(stamped(1, '0/0/0')))
+  makeMbtiles(`${path}.next`, 2)
+  await rename(`${path}.next`, path)
+  const refused = await ask('1/0/0')
+  assert.deepEqual([refused.status, refused.retryAfter], [503, '1'])
+  for (let isNew = false; !isNew; ) {
+    const { status, body } = await ask('1/0/0')
+    isNew = status === 200
+    if (isNew) assert.ok(body.equals(stamped(2, '1/0/0')))
+    else assert.equal(status, 503)
+  }
+  // What was read before is of the old pack, and is not served for the new one.
+  assert.ok((await ask('0/0/0')).body.equals(stamped(2, '0/0/0')))
+  await writeFile(path, 'no database any more')
+  for (let turn = 0; turn < 3; turn += 1) assert.equal((await ask('1/1/1')).status, 503)
+})

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { cidFromAddress, parseAddress } from '@cairn/wire'
 import { Home } from '../../../node/test/running-node.ts'
+import { Crowd } from './crowd.ts'
 import { Trap, WholeNode } from './whole-nodes.ts'
 
 /** The signed record that an index passes on, as it travels. */
@@ -21,7 +22,11 @@ async function announce(node: WholeNode, record: string): Promise<{ accepted: nu
   return { accepted, codes: refused.map(({ code }) => code) }
 }
 
-test('whole nodes: found through B, still found after kill -9 of B, and never fetched from a forbidden address', async (t) => {
+/** From one address, which may have 256 open; a few more are kept until they were told why. */
+const CONNECTIONS = 2000
+const TOLD_WHY_MAX = 16
+
+test('whole nodes: found through B, still found after kill -9 of B, never fetched from a forbidden address, and not crowded out by one that connects 2000 times', async (t) => {
   await using home = await Home.make()
   await using trap = await Trap.open()
   const b = await WholeNode.start(home, 'b', {})
@@ -61,4 +66,12 @@ test('whole nodes: found through B, still found after kill -9 of B, and never fe
   assert.equal(trap.connections, 0, 'nobody came')
   assert.deepEqual(await announce(c, record), { accepted: 1, codes: [] })
   assert.deepEqual(trap.asked, [`HEAD /o/${first}`], 'who is allowed to dials back')
+
+  await using crowd = await Crowd.at(c.index, '127.0.0.9', CONNECTIONS, async () => {
+    assert.equal((await c.fetchIndex(`/resolve/${second}`)).status, 200, 'others are served meanwhile')
+  })
+  await crowd.until((open) => open <= 256 + TOLD_WHY_MAX)
+  const turnedAway = await c.metric('connections_refused_total{ reason="address"')
+  assert.ok(turnedAway >= CONNECTIONS - 256 - TOLD_WHY_MAX, `${turnedAway} were turned away`)
+  assert.equal((await c.fetchIndex('/healthz')).status, 200)
 })

@@ -13,6 +13,7 @@ import {
   type RunningService,
 } from '@cairn/platform'
 import { type Audience, createKeyring, deriveKeyring, mintAdminToken } from '@cairn/wire'
+import type { z } from 'zod'
 import { type InteropConfig, interopSection } from '../../../services/interop/src/config.ts'
 import { INTEROP_METRICS } from '../../../services/interop/src/metrics.ts'
 import type { InteropParts } from '../../../services/interop/src/parts.ts'
@@ -39,6 +40,8 @@ export interface LifeOptions {
   readonly data: string
   /** Without one nobody comes in by a socket. */
   readonly listen?: Listen | undefined
+  /** Changes what is configured for the campaigns. */
+  readonly config?: NonNullable<z.input<typeof interopSection>> | undefined
 }
 
 export interface Answer {
@@ -68,7 +71,7 @@ export class InteropLife {
     this.#closing = closing
   }
 
-  static async open({ interop, platform, data, listen }: LifeOptions): Promise<InteropLife> {
+  static async open({ interop, platform, data, listen, config = {} }: LifeOptions): Promise<InteropLife> {
     const common = {
       platform,
       version: {},
@@ -108,7 +111,7 @@ export class InteropLife {
       listen: listen ?? NO_SOCKET,
       directory: `${data}/interop`,
       authorizer: authorizer('interop'),
-      config: new Config<InteropConfig>({ values: configured(), origins: {} }),
+      config: new Config<InteropConfig>({ values: configured(config), origins: {} }),
       storage: storageClient(caller),
       segmentBytes: SEGMENT_BYTES,
     }
@@ -164,7 +167,7 @@ function pushTo(topic: string): object {
   return { provider: 'github', event: 'push', then: `mailbox:${topic}` }
 }
 
-function configured(): InteropConfig {
+function configured(more: object): InteropConfig {
   return interopSection.parse({
     bind_addr: '127.0.0.1:0',
     // Slow machines are not what is tested.
@@ -172,14 +175,15 @@ function configured(): InteropConfig {
     mailbox: { visibility: '1s' },
     providers: { github: { enabled: true, secrets: [{ env: 'HOOK_SECRET' }] } },
     rules: TOPICS.map(pushTo),
+    ...more,
   })
 }
 
 export const AUTHORIZED: readonly string[] = ['authorization', `Bearer ${TOKEN}`]
 
 /** The headers GitHub would send with this body. */
-export function signed(body: string, delivery: string): readonly string[] {
-  const signature = createHmac('sha256', SECRET).update(body).digest('hex')
+export function signed(body: string, delivery: string, secret = SECRET): readonly string[] {
+  const signature = createHmac('sha256', secret).update(body).digest('hex')
   return ['x-hub-signature-256', `sha256=${signature}`, 'x-github-event', 'push', 'x-github-delivery', delivery]
 }
 

@@ -121,10 +121,13 @@ const CHECKPOINT = /^(?:cosignature\/v1\ntime \d+\n)?[^\n]+\n(\d+)\n([A-Za-z0-9+
 function watchSignatures(crypto: Platform['crypto'], onSigned: LifeOptions['onSigned']): Platform['crypto'] {
   return {
     ...crypto,
-    ed25519Sign: (seed, message) => {
-      const [, size, root] = CHECKPOINT.exec(new TextDecoder().decode(message)) ?? []
-      if (root !== undefined) onSigned(Number(size), root)
-      return crypto.ed25519Sign(seed, message)
+    ed25519Signer: (seed) => {
+      const sign = crypto.ed25519Signer(seed)
+      return (message) => {
+        const [, size, root] = CHECKPOINT.exec(new TextDecoder().decode(message)) ?? []
+        if (root !== undefined) onSigned(Number(size), root)
+        return sign(message)
+      }
     },
   }
 }

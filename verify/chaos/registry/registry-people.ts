@@ -18,5 +18,5 @@ export const PEOPLE: readonly Person[] = [person('alice', 1), person('bob', 2), 
 export const ROOTS: SignerSet = { m: 2, signers: PEOPLE.map(({ signer }) => signer) }
 
 export function signatureOf({ seed }: Person, signingInput: string): string {
-  return toBase64url(systemCrypto.ed25519Sign(seed, new TextEncoder().encode(signingInput)))
+  return toBase64url(systemCrypto.ed25519Signer(seed)(new TextEncoder().encode(signingInput)))
 }

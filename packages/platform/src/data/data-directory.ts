@@ -3,7 +3,8 @@
  *
  *     .cairn/              0700
  *       .gitignore         `*`: keys and data never end up in a commit
- *       lock.db            held while a node runs here
+ *       lock.db            held while a node runs here; by one of several processes, while it opens or changes keys
+ *       lock-<part>.db     held by the process that runs this part, where each has one of its own
  *       keys/<name>        secrets, 0600
  *       format             written last: from then on every first secret must be there
  *       admin.token        written by the node, once it can mint one
@@ -13,7 +14,7 @@
  * steps again, each of which leaves what is already there. With a disk in memory the very same steps
  * happen in RAM: that is amnesia.
  */
-import { CairnError, Closeable, isKind, type Runtime } from '@cairn/kernel'
+import { CairnError, Closeable, Deadline, isKind, type Runtime, sleep } from '@cairn/kernel'
 import type { DiskLock } from '../disk/disk.ts'
 import { makeDirectories, readSmallFile, replaceSmallFile } from '../disk/durable-file.ts'
 import type { Platform } from '../platform.ts'
@@ -26,22 +27,29 @@ export interface DataDirectoryOptions {
   readonly path: string
   /** The secrets every node has, and how the first start makes each. */
   readonly secrets: Readonly<Record<string, () => Uint8Array>>
+  /** What of the directory is this process's; other processes may have the rest. All of it unless given. */
+  readonly parts?: readonly string[]
 }
 
 const FORMAT = 1
+/** How long another process of the same node may take to open the directory or to change a key. */
+const TURN_MS = 5000
+const TURN_POLL_MS = 20
+const PART_LOCK = /^lock-[a-z]+\.db$/
 const FORMAT_LINE = /^cairn-data (\d{1,9})\n$/
 
 /** What an unfinished first start can leave behind. Anything else is somebody's own directory. */
 const FIRST_START_NAMES: readonly string[] = ['.gitignore', '.gitignore.new', 'format.new', 'keys', 'lock.db']
 
-/** Opens the directory, made complete first if need be. Nobody else can open it until it is closed or the process ends. */
+/** Opens the directory, made complete first if need be. Nobody else can open its parts until it is closed or the process ends. */
 export async function openDataDirectory(machine: Machine, options: DataDirectoryOptions): Promise<DataDirectory> {
-  const { path } = options
+  const { path, parts } = options
   if (!(await hasFormat(machine, path))) {
     await makeDirectories(machine.disk, path)
     await refuseForeign(machine, path)
   }
-  const lock = await takeLock(machine, path)
+  const lock = parts === undefined ? await takeLock(machine, path) : await takeTurn(machine, path)
+  const held: DiskLock[] = []
   try {
     // Once more, now that nobody else can be in the middle of it.
     const isNew = !(await hasFormat(machine, path))
@@ -53,25 +61,61 @@ export async function openDataDirectory(machine: Machine, options: DataDirectory
       secrets.set(name, there ?? (await writeSecret(machine, path, name, make())))
     }
     if (isNew) await finishFirstStart(machine, path)
-    return new DataDirectory(machine, path, lock, secrets)
+    for (const name of await partLocks(machine, path, parts)) held.push(await takeLock(machine, path, name))
+    if (parts === undefined) held.push(lock)
+    else await lock.close()
+    return new DataDirectory(machine, path, held, secrets, parts !== undefined)
   } catch (error) {
-    await lock.close()
+    for (const each of [lock, ...held]) await each.close()
     throw error
   }
 }
 
+/** The locks of the parts: one's own, or, for whoever wants all of it, each that there is. */
+async function partLocks(
+  { disk }: Machine,
+  path: string,
+  parts: readonly string[] | undefined,
+): Promise<readonly string[]> {
+  if (parts !== undefined) return parts.map((part) => `lock-${part}.db`)
+  return (await disk.list(path)).map(({ name }) => name).filter((name) => PART_LOCK.test(name))
+}
+
 export class DataDirectory extends Closeable {
   readonly path: string
+  /** Other processes have parts of it, and may change its keys. */
+  readonly isShared: boolean
   readonly #machine: Machine
-  readonly #lock: DiskLock
+  readonly #locks: readonly DiskLock[]
   readonly #secrets: Map<string, Uint8Array>
 
-  constructor(machine: Machine, path: string, lock: DiskLock, secrets: Map<string, Uint8Array>) {
+  constructor(
+    machine: Machine,
+    path: string,
+    locks: readonly DiskLock[],
+    secrets: Map<string, Uint8Array>,
+    isShared: boolean,
+  ) {
     super(machine, `data ${path}`)
     this.path = path
+    this.isShared = isShared
     this.#machine = machine
-    this.#lock = lock
+    this.#locks = locks
     this.#secrets = secrets
+  }
+
+  /** Runs the change while no other process changes a key; what it reads with `latest` is then what it may replace. */
+  async exclusively<T>(change: () => Promise<T>): Promise<T> {
+    if (!this.isShared) return await change()
+    await using _turn = await takeTurn(this.#machine, this.path)
+    return await change()
+  }
+
+  /** The secret as it is now, whoever wrote it last. */
+  async latest(name: string): Promise<Uint8Array> {
+    const there = this.isShared ? await readSecret(this.#machine, this.path, name) : undefined
+    if (there !== undefined) this.#secrets.set(name, there)
+    return this.secret(name)
   }
 
   /** A secret that was asked for when the directory was opened. */
@@ -84,7 +128,9 @@ export class DataDirectory extends Closeable {
   /** A secret only some nodes have: read, or made and durable before this resolves. */
   async ownSecret(name: string, make: () => Uint8Array): Promise<Uint8Array> {
     const there = this.#secrets.get(name) ?? (await readSecret(this.#machine, this.path, name))
-    return there ?? (await this.replaceSecret(name, make()))
+    if (there === undefined) return await this.replaceSecret(name, make())
+    this.#secrets.set(name, there)
+    return there
   }
 
   /** Replaces a secret, as a rotation does; the old one is gone once this resolves. */
@@ -100,13 +146,26 @@ export class DataDirectory extends Closeable {
   }
 
   protected override async release(): Promise<void> {
-    await this.#lock.close()
+    for (const lock of this.#locks) await lock.close()
   }
 }
 
-async function takeLock({ disk }: Machine, path: string): Promise<DiskLock> {
+/** The lock of the whole, once whoever has it for a moment has let go. */
+async function takeTurn(machine: Machine, path: string): Promise<DiskLock> {
+  const deadline = Deadline.after(machine.clock, TURN_MS)
+  for (;;) {
+    try {
+      return await takeLock(machine, path)
+    } catch (error) {
+      if (!isKind(error, 'Conflict') || deadline.expired) throw error
+      await sleep(machine.clock, TURN_POLL_MS)
+    }
+  }
+}
+
+async function takeLock({ disk }: Machine, path: string, name = 'lock.db'): Promise<DiskLock> {
   try {
-    return await disk.lock(`${path}/lock.db`)
+    return await disk.lock(`${path}/${name}`)
   } catch (error) {
     if (!isKind(error, 'Conflict') || error.code !== 'locked') throw error
     const detail = `Another cairn is running on ${path}; stop it with \`cairn stop\`, or choose another directory with --data.`

@@ -37,6 +37,8 @@ export interface DiskEntry {
 export interface DiskSpace {
   readonly freeBytes: number
   readonly totalBytes: number
+  /** What the system calls the device; equal for what fails together. Absent where there is none. */
+  readonly device?: string
 }
 
 export interface OpenOptions {

@@ -66,8 +66,10 @@ export class RealDisk implements Disk {
   }
 
   async space(path: string): Promise<DiskSpace> {
-    const { bavail, blocks, bsize } = await translated(async () => await statfs(path))
-    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+    const [{ bavail, blocks, bsize }, { dev }] = await translated(
+      async () => await Promise.all([statfs(path), stat(path)]),
+    )
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, device: String(dev) }
   }
 
   async lock(path: string): Promise<DiskLock> {

@@ -18,9 +18,12 @@ export interface ProblemStyle {
   readonly codes?: Readonly<Record<string, string | { readonly code: string; readonly status: number }>>
   /** A header that repeats the code of every problem. */
   readonly reasonHeader?: string
-  /** Hears the code of every refusal and failure, to count it under a name of its own as well. */
-  readonly onProblem?: (code: string) => void
+  /** Hears the code of every refusal and failure, to count it under a name of its own as well, or to write it down. */
+  readonly onProblem?: (code: string, request: RefusedRequest) => void
 }
+
+/** What is known of a request that is answered with a problem. */
+export type RefusedRequest = Readonly<Pick<Exchange, 'path' | 'corrId' | 'served' | 'isHandled'>>
 
 export class Answers {
   readonly #runtime: Runtime
@@ -50,7 +53,7 @@ export class Answers {
     const original = toCairnError(error)
     const known = this.#named(original)
     const route = exchange.served?.route.path ?? NO_ROUTE
-    this.#style.onProblem?.(known.code)
+    this.#style.onProblem?.(known.code, exchange)
     if (!exchange.isHandled) metrics.count('rejected_total', { reason: known.code })
     if (original.code === BODY_CAP) metrics.count('quota_exhaustions_total', { kind: 'body_bytes' })
     if (known.status === 429) metrics.count('busy_rejections_total', { endpoint: route })

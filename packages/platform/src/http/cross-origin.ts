@@ -6,8 +6,8 @@ import type { RequestHeaders } from './request-headers.ts'
 
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
-const ALLOWED_HEADERS =
-  'Authorization, Content-Type, Content-Encoding, Range, If-Match, If-None-Match, If-Range, Request-Timeout, X-Corr-ID'
+const CONTENT_HEADERS = 'Authorization, Content-Type, Content-Encoding, X-Object-Type, Last-Event-ID'
+const ALLOWED_HEADERS = `${CONTENT_HEADERS}, Range, If-Match, If-None-Match, If-Range, Request-Timeout, X-Corr-ID`
 const EXPOSED_HEADERS = 'ETag, Content-Range, Location, Retry-After, X-Corr-ID'
 const PREFLIGHT_SECONDS = '600'
 

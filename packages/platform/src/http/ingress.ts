@@ -22,6 +22,7 @@ import { preflight, refuseCrossSiteWrite } from './cross-origin.ts'
 import { Exchange } from './exchange.ts'
 import { type Inflate, threadInflate } from './inflate.ts'
 import { type CompletedResponse, type IngressRequest, type IngressResponse, isStream } from './message.ts'
+import { openApi } from './openapi.ts'
 import { isLocalOnly, type OpsSource, opsRoutes } from './ops-routes.ts'
 import { takeBody } from './request-body.ts'
 import { RequestHeaders } from './request-headers.ts'
@@ -42,7 +43,9 @@ export interface IngressOptions extends ProblemStyle {
   readonly runtime: Runtime
   readonly shutdown: Shutdown
   readonly routes: RouteTable
-  readonly ops: Omit<OpsSource, 'shutdown' | 'topology'>
+  readonly ops: Omit<OpsSource, 'shutdown' | 'topology' | 'apiText'>
+  /** What the service is for, in a sentence; its OpenAPI document begins with it. */
+  readonly about?: string | undefined
   readonly config: IngressConfig
   readonly authorizer: Authorizer
   /** Needed by a table with `work` routes. */
@@ -69,6 +72,7 @@ export class Ingress {
   readonly #answers: Answers
   readonly #inflate: Inflate
   #config: IngressConfig
+  #apiText: string | undefined
   #hosts: HostNames
   #proxies: readonly IpBlock[]
   /** Accepted and not yet over, streams included: what a shutdown waits for, and aborts in the end. */
@@ -85,7 +89,8 @@ export class Ingress {
       this.updateMetrics()
       return ops.metricsText()
     }
-    const own = opsRoutes({ ...ops, shutdown, topology: runtime.topology, metricsText })
+    const apiText = (): string => this.apiText()
+    const own = opsRoutes({ ...ops, shutdown, topology: runtime.topology, metricsText, apiText })
     this.#router = new Router(defineRoutes([...own, ...routes]))
     this.#siteRouter = new Router(defineRoutes(options.sites?.routes ?? []))
     if (options.work === undefined && routes.some(({ lane }) => lane === 'work'))
@@ -96,6 +101,15 @@ export class Ingress {
     this.#inflate = options.inflate ?? threadInflate
     this.#hosts = new HostNames(config.hosts)
     this.#proxies = proxyBlocks(config.trusted_proxies)
+  }
+
+  /** The table of routes as an OpenAPI document. Made when somebody asks for it the first time. */
+  apiText(): string {
+    const { ops, routes, codes, about = '' } = this.#options
+    this.#apiText ??= JSON.stringify(
+      openApi({ title: `cairn ${String(ops.version['service'])}`, version: '1', description: about }, routes, codes),
+    )
+    return this.#apiText
   }
 
   /** New limits, for every request that comes from now on. */

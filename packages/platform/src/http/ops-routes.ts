@@ -13,6 +13,8 @@ export interface OpsSource {
   readonly version: Readonly<Record<string, unknown>>
   /** The text of `/metrics`. */
   readonly metricsText: () => string | Promise<string>
+  /** The table of routes as an OpenAPI document, as text. */
+  readonly apiText: () => string
   /** More fields for `/readyz`, from its query: what a service knows about itself beside the conditions. */
   readonly readyFields?: (query: string) => Readonly<Record<string, unknown>>
 }
@@ -57,6 +59,14 @@ export function opsRoutes(source: OpsSource): readonly Route[] {
       summary: 'What is running.',
       responses: { 200: { description: 'Service, version, commit, features.', schema: z.looseObject({}) } },
       handler: () => json(200, source.version),
+    }),
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      lane: 'ops',
+      summary: 'Every route of the service, as an OpenAPI 3.1 document.',
+      responses: { 200: { description: 'The document.', schema: z.looseObject({ openapi: z.literal('3.1.0') }) } },
+      handler: () => ({ status: 200, headers: ['Content-Type', 'application/json'], body: source.apiText() }),
     }),
     route({
       method: 'GET',

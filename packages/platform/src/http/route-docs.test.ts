@@ -63,9 +63,10 @@ test('the Markdown table has one line for each route', () => {
     topology: new LiveTopology(() => {}),
     version: {},
     metricsText: () => '',
+    apiText: () => '',
   })
   const text = renderRoutes(defineRoutes([...ops, PIN, UPLOAD]))
-  assert.equal(text.trimEnd().split('\n').length, 2 + 5 + 2)
+  assert.equal(text.trimEnd().split('\n').length, 2 + 6 + 2)
   assert.match(
     text,
     /\| `POST` \| `\/admin\/pin\/:address` \| `index:pin` \| work \| Pins\. \| 200 \| .*404 `not_found`/,

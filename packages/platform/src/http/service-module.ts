@@ -2,6 +2,7 @@
 import type { Config, MetricTable } from '@cairn/kernel'
 import type { Audience } from '@cairn/wire'
 import type { z } from 'zod'
+import type { Upkeep } from '../data/upkeep.ts'
 import type { Platform } from '../platform.ts'
 import type { Authorizer } from './authorizer.ts'
 import type { RunningService, ServiceConfig } from './service.ts'
@@ -14,7 +15,13 @@ export interface ServiceHost<C> {
   /** The service's own directory in the data directory; it may not exist yet. */
   readonly directory: string
   readonly version: Readonly<Record<string, unknown>>
+  /** As the module says it. */
+  readonly about?: string
   readonly metricsText: () => Promise<string>
+  /** What the node adds to `/readyz`: how those are that the service calls. */
+  readonly readyFields?: () => Readonly<Record<string, unknown>>
+  /** Whose turn it is to remove files of the service or to copy them; its own where nobody copies. */
+  readonly upkeep?: Upkeep
   readonly onFatal: (task: string, error: unknown) => void
 }
 
@@ -26,6 +33,8 @@ export interface StartedService<C extends ServiceConfig> {
 
 export interface ServiceModule<C extends ServiceConfig = ServiceConfig> {
   readonly name: Audience
+  /** What it is for, in a sentence. */
+  readonly about: string
   /** Its port is the node's port base plus this. */
   readonly portOffset: number
   readonly schema: z.ZodType<C>

@@ -51,13 +51,16 @@ export interface ServiceParts
   readonly close?: () => Promise<void>
 }
 
-export interface ServiceOptions<C extends ServiceConfig> extends Pick<IngressOptions, 'authorizer' | 'inflate'> {
+export interface ServiceOptions<C extends ServiceConfig>
+  extends Pick<IngressOptions, 'authorizer' | 'inflate' | 'about'> {
   readonly runtime: Runtime
   readonly config: Config<C>
   /** Readiness conditions of the service; `listener_bound` is added. */
   readonly conditions: readonly string[]
   readonly version: Readonly<Record<string, unknown>>
   readonly metricsText: () => string | Promise<string>
+  /** What whoever runs the service adds to `/readyz`. */
+  readonly readyFields?: () => Readonly<Record<string, unknown>>
   /** Starts the service's tasks on the supervisor and returns its parts. */
   readonly build: (host: {
     readonly supervisor: Supervisor
@@ -121,8 +124,9 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
   #stopping: Promise<StopReport> | undefined
 
   constructor(options: ServiceOptions<C>, supervisor: Supervisor, health: Health, parts: ServiceParts) {
-    const { runtime, authorizer, inflate, version, config } = options
-    const { routes, work, codes, reasonHeader, onProblem, sites, readyFields } = parts
+    const { runtime, authorizer, inflate, about, version, config } = options
+    const { routes, work, codes, reasonHeader, onProblem, sites } = parts
+    const readyFields = (query: string) => ({ ...options.readyFields?.(), ...parts.readyFields?.(query) })
     this.#options = options
     this.#supervisor = supervisor
     this.#parts = parts
@@ -133,8 +137,8 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
       routes,
       authorizer,
       config: config.current.ingress,
-      ops: { health, version, metricsText: this.#metricsText, ...given({ readyFields }) },
-      ...given({ work, codes, reasonHeader, onProblem, sites, inflate }),
+      ops: { health, version, metricsText: this.#metricsText, readyFields },
+      ...given({ work, codes, reasonHeader, onProblem, sites, inflate, about }),
     })
     const shared = { runtime, ingress: this.ingress, config: config.current.ingress }
     this.#listeners = new Listeners(options.listen ?? serveNode, shared)

@@ -25,7 +25,8 @@ const GC_KINDS: ReadonlyMap<number, string> = new Map([
   [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
 ])
 
-const LAG_RESOLUTION_MS = 10
+/** Each is a wake-up of a process that may have nothing else to do; a stall that matters is longer. */
+const LAG_RESOLUTION_MS = 50
 const QUANTILES = [0.5, 0.99, 1]
 
 /** Measures the process from now until closed, into a registry whose table includes `PROCESS_METRICS`. */

@@ -19,6 +19,9 @@ export interface SqliteQuery {
 export type SqliteValue = string | number | bigint | null | Uint8Array
 export type SqliteRow = Readonly<Record<string, SqliteValue>>
 
+/** The code of an error about a path that names another file by now. */
+export const FILE_REPLACED = 'file_replaced'
+
 /** `Integrity` when the file is no database or damaged; `StorageBusy` while somebody holds it locked, or after it was replaced. */
 export const QUERY_SQLITE: WorkerTask<SqliteQuery, SqliteRow[]> = {
   module: new URL(import.meta.url),
@@ -51,7 +54,9 @@ export function identifyFile(path: string): string {
 
 function checkFile(path: string, file: string | undefined): void {
   if (file === undefined || identify(path) === file) return
-  throw new CairnError('StorageBusy', 'The database is another file than it was. Open it again.')
+  throw new CairnError('StorageBusy', 'The database is another file than it was. Open it again.', {
+    code: FILE_REPLACED,
+  })
 }
 
 function identify(path: string): string | undefined {

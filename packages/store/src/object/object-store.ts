@@ -16,13 +16,23 @@ import type { IndexEntry } from '../index/entry-codec.ts'
 import type { Submission } from '../journal/appender.ts'
 import type { Draft } from '../journal/group.ts'
 import { KIND, type Store } from '../store.ts'
-import { decodeObject, digestsOf, encodeHold, encodeObject, type ObjectFacts, pagesOf } from './object-record.ts'
+import {
+  decodeObject,
+  digestPagesOf,
+  digestsOf,
+  encodeHold,
+  encodeObject,
+  type ObjectFacts,
+  packDigests,
+  pagesOf,
+} from './object-record.ts'
 import { RecentFacts } from './recent-facts.ts'
 import { holdsOf } from './reference-keys.ts'
 
 /** Chunks looked at in one step; more would hold up everybody else. */
 const CHUNKS_PER_STEP = 4_096
 const DIGEST_BYTES = 32
+const NONE = new Uint8Array(0)
 const OWNER_BYTES_MAX = 128
 const LOOKS_MAX = 5
 
@@ -35,12 +45,29 @@ export interface ObjectCommit {
   readonly manifest: Manifest | undefined
   /** Lets go of the object's chunks at its commit, and keeps what else it has: one upload may bring many objects. */
   readonly upload: string
-  /** Holds the object from its first moment on, in the same write. */
-  readonly owner?: string | undefined
+  /** Hold the object from its first moment on, in the same write. */
+  readonly owners?: readonly string[]
+  /** Orders it among puts and deletes at other stores; see `object-copies.ts`. */
+  readonly version?: number
+  readonly stripes?: StripeCommit
+}
+
+/** What is committed of an object whose shards are spread over several stores. */
+export interface StripeCommit {
+  readonly k: number
+  readonly m: number
+  readonly generation: number
+  /** Hashes of the parity shards, stripe by stripe, packed. */
+  readonly parityIds: Uint8Array
+  /** Hashes of the shards that are kept here, packed: they must be here, the other chunks need not. */
+  readonly share: Uint8Array
 }
 
 /** An object that is here, or that somebody else is putting. */
 type Known = Exclude<presence.PutDecision<Submission>, { tag: 'write' }>
+
+/** What of the record follows from the pages. */
+type Staged = Pick<ObjectFacts, 'pages' | 'stripes'>
 
 type Prepared = Known | { readonly tag: 'submitted'; readonly write: Submission }
 
@@ -67,11 +94,11 @@ export class ObjectStore {
    * cause, if any is not here.
    */
   async commit(object: ObjectCommit): Promise<'new' | 'present'> {
-    const { id, owner } = object
-    if (owner !== undefined) checkOwner(owner)
+    const { id, owners = [] } = object
+    for (const owner of owners) checkOwner(owner)
     const outcome = await this.#commit(object)
     // One that was here has records of its own; the hold is a write by itself.
-    if (outcome === 'present' && owner !== undefined) await this.#holdPresent(owner, id)
+    if (outcome === 'present') for (const owner of owners) await this.#holdPresent(owner, id)
     return outcome
   }
 
@@ -103,6 +130,29 @@ export class ObjectStore {
     }
     await this.#unlease(object)
     return 'new'
+  }
+
+  /**
+   * Writes the record of an object that is here anew, as a share: what it kept of the same generation and what is given.
+   * Whoever calls sees to it that nobody else changes the object meanwhile.
+   */
+  async renewShare(object: ObjectCommit, facts: ObjectFacts): Promise<void> {
+    this.#serial += 1
+    const lease = `commit ${this.#serial}`
+    try {
+      const staged = await this.#stage(object, lease)
+      const version = object.version ?? 0
+      const payload = encodeObject({ ...facts, version, ...withShareOf(facts, staged) })
+      // Not as a put: the object is here all the while.
+      const draft = { kind: KIND.object, flags: 0, id: digestOf(object.id), payload }
+      const [record] = await this.#store.submit([draft]).durable()
+      this.#recent.remove(object.id)
+      this.#keeping.set(lease, record?.lsn ?? 0)
+    } catch (error) {
+      endLease(this.#store.leases, lease)
+      throw error
+    }
+    await this.#unlease(object)
   }
 
   async stat(id: Address): Promise<ObjectFacts | undefined> {
@@ -137,16 +187,25 @@ export class ObjectStore {
       await decision.token.durable()
       return true
     }
-    if (this.isHeld(id)) {
-      throw new CairnError('Conflict', `${id} is held; release it first.`, { code: 'referenced' })
-    }
-    const draft = this.#store.tombstone(KIND.object, digestOf(id))
+    if (this.isHeld(id)) throw referenced(id)
+    await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id))]).durable()
+    return true
+  }
+
+  /** Writes a tombstone with a version, whether or not the object is here, and ends these holds; without them it must not be held. */
+  async bury(id: Address, version: number, holds: readonly Uint8Array[] | undefined): Promise<void> {
+    await this.#store.index.flush()
+    if (holds === undefined && this.isHeld(id)) throw referenced(id)
+    const gone = (holds ?? []).map((hold) => this.#store.tombstone(KIND.hold, hold))
+    await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id), version), ...gone]).durable()
+  }
+
+  #submitTombstones(id: Address, drafts: readonly Draft[]): Submission {
     const onSettled = (): void => presence.settle(this.#presence, id, removal)
-    const removal = this.#store.submit([draft], { freesSpace: true, onSettled })
+    const removal = this.#store.submit(drafts, { freesSpace: true, onSettled })
     presence.begin(this.#presence, id, { tag: 'removal', token: removal })
     this.#recent.remove(id)
-    await removal.durable()
-    return true
+    return removal
   }
 
   /** Keeps the object from being removed until `owner` releases it; durable, and the same however often it is asked. */
@@ -219,22 +278,23 @@ export class ObjectStore {
   async #prepare(object: ObjectCommit, lease: string): Promise<Prepared> {
     for (let look = 1; look <= LOOKS_MAX; look += 1) {
       const before = this.#losses()
-      const pages = await this.#stage(object, lease)
+      const staged = await this.#stage(object, lease)
       if (before !== this.#losses()) continue
       // Somebody may have committed the same object meanwhile: then theirs is the new one.
       const known = this.#decidePut(object.id)
-      return known.tag === 'write' ? { tag: 'submitted', write: this.#submit(object, pages) } : known
+      return known.tag === 'write' ? { tag: 'submitted', write: this.#submit(object, staged) } : known
     }
     throw raced('Chunks keep going while the object is committed; try again.')
   }
 
   /** The object keeps its chunks from now on. */
-  async #unlease({ id, manifest, upload }: ObjectCommit): Promise<void> {
+  async #unlease({ id, manifest, upload, stripes }: ObjectCommit): Promise<void> {
     const { leases, machine } = this.#store
     if (manifest === undefined) unlease(leases, upload, [id])
-    for (let at = 0; at < (manifest?.chunkCount ?? 0); at += CHUNKS_PER_STEP) {
+    const kept = stripes?.share ?? manifest?.chunkIds ?? NONE
+    for (let at = 0; at < kept.length; at += CHUNKS_PER_STEP * DIGEST_BYTES) {
       if (at > 0) await sleep(machine.clock, 0)
-      if (manifest !== undefined) unlease(leases, upload, addressesOf(manifest, at))
+      unlease(leases, upload, addressesIn(kept, at))
     }
   }
 
@@ -242,27 +302,42 @@ export class ObjectStore {
     return this.#store.journal.failures + this.#chunks.removals
   }
 
-  /** Puts the pages in line and keeps every chunk from the sweeper; returns the pages' ids, packed. */
-  async #stage({ id, manifest }: ObjectCommit, lease: string): Promise<Uint8Array> {
+  /** Puts the pages in line and keeps every chunk from the sweeper. */
+  async #stage({ id, manifest, stripes }: ObjectCommit, lease: string): Promise<Staged> {
     if (manifest === undefined) {
       this.#keepAll([id], lease)
-      return new Uint8Array(0)
+      return { pages: NONE, stripes: undefined }
     }
-    const pages: Uint8Array[] = []
-    for (const page of pagesOf(manifest)) {
+    const pages = await this.#stagePages(pagesOf(manifest), lease)
+    if (stripes === undefined) {
+      await this.#keepEvery(manifest.chunkIds, lease)
+      return { pages, stripes: undefined }
+    }
+    const { k, m, generation, parityIds, share } = stripes
+    const parityPages = await this.#stagePages(digestPagesOf(parityIds), lease)
+    const sharePages = await this.#stagePages(digestPagesOf(share), lease)
+    await this.#keepEvery(share, lease)
+    return { pages, stripes: { k, m, generation, parityPages, sharePages } }
+  }
+
+  /** Returns the pages' ids, packed. */
+  async #stagePages(pages: Iterable<Uint8Array>, lease: string): Promise<Uint8Array> {
+    const ids: Uint8Array[] = []
+    for (const page of pages) {
       const pageId = addressOf(page)
       const staged = this.#chunks.submit(pageId, page, lease, { lazy: true })
       keep(this.#store.leases, lease, pageId)
-      pages.push(digestOf(pageId))
+      ids.push(digestOf(pageId))
       if (staged !== 'present') await staged.write.written()
     }
-    for (let at = 0; at < manifest.chunkCount; at += CHUNKS_PER_STEP) {
-      this.#keepAll(addressesOf(manifest, at), lease)
-      if (at + CHUNKS_PER_STEP < manifest.chunkCount) await sleep(this.#store.machine.clock, 0)
+    return packDigests(ids)
+  }
+
+  async #keepEvery(ids: Uint8Array, lease: string): Promise<void> {
+    for (let at = 0; at < ids.length; at += CHUNKS_PER_STEP * DIGEST_BYTES) {
+      if (at > 0) await sleep(this.#store.machine.clock, 0)
+      this.#keepAll(addressesIn(ids, at), lease)
     }
-    const packed = new Uint8Array(pages.length * 32)
-    for (const [at, digest] of pages.entries()) packed.set(digest, at * 32)
-    return packed
   }
 
   #keepAll(ids: readonly Address[], lease: string): void {
@@ -276,8 +351,8 @@ export class ObjectStore {
     throw new CairnError('Conflict', detail, { code: 'missing_chunks', cause: missing })
   }
 
-  #submit({ id, size, type, chunkSize, owner }: ObjectCommit, pages: Uint8Array): Submission {
-    const payload = encodeObject({ size, type, chunkSize, pages })
+  #submit({ id, size, type, chunkSize, owners = [], version = 0 }: ObjectCommit, staged: Staged): Submission {
+    const payload = encodeObject({ size, type, chunkSize, version, ...staged })
     const draft = { kind: KIND.object, flags: 0, id: digestOf(id), payload }
     const onSettled = (error: CairnError | undefined): void => {
       presence.settle(this.#presence, id, write)
@@ -286,9 +361,8 @@ export class ObjectStore {
       if (error === undefined) this.#settledHolds.set(hold, { id, lsn: this.#store.journal.syncedLsn })
       else this.#endHold(id, hold)
     }
-    const drafts = owner === undefined ? [draft] : [draft, holdDraft(owner, id)]
-    const write = this.#store.submit(drafts, { onSettled })
-    const hold = owner === undefined ? undefined : this.#beginHold(id)
+    const write = this.#store.submit([draft, ...owners.map((owner) => holdDraft(owner, id))], { onSettled })
+    const hold = owners.length === 0 ? undefined : this.#beginHold(id)
     presence.begin(this.#presence, id, { tag: 'put', token: write })
     return write
   }
@@ -313,15 +387,27 @@ export class ObjectStore {
   }
 }
 
-/** Those of one step, from this chunk on. */
-function addressesOf({ chunkIds }: Manifest, from: number): Address[] {
-  const step = chunkIds.subarray(from * DIGEST_BYTES, (from + CHUNKS_PER_STEP) * DIGEST_BYTES)
+/** Those of one step, from this offset on. */
+function addressesIn(packedIds: Uint8Array, from: number): Address[] {
+  const step = packedIds.subarray(from, from + CHUNKS_PER_STEP * DIGEST_BYTES)
   return [...digestsOf(step)].map((digest) => addressFromDigest(digest))
+}
+
+/** Shards of two generations are never in one share. */
+function withShareOf(facts: ObjectFacts, { pages, stripes }: Staged): Staged {
+  const kept = facts.stripes
+  if (stripes === undefined || kept?.generation !== stripes.generation) return { pages, stripes }
+  const sharePages = packDigests([...digestsOf(kept.sharePages), ...digestsOf(stripes.sharePages)])
+  return { pages, stripes: { ...stripes, sharePages } }
 }
 
 function holdDraft(owner: string, id: Address): Draft {
   const object = digestOf(id)
   return { kind: KIND.hold, flags: 0, id: holdId(owner, object), payload: encodeHold({ owner, object }) }
+}
+
+function referenced(id: Address): CairnError {
+  return new CairnError('Conflict', `${id} is held; release it first.`, { code: 'referenced' })
 }
 
 function raced(detail: string, cause?: unknown): CairnError {

@@ -37,6 +37,11 @@ export function objectOfEdge(key: Uint8Array): Uint8Array {
   return key.subarray(2 + DIGEST_BYTES)
 }
 
+/** The hold that a key of `holdsOf` is about. */
+export function holdOfKey(key: Uint8Array): Uint8Array {
+  return key.slice(2 + DIGEST_BYTES)
+}
+
 export function holdsOf(object: Uint8Array): { from: Uint8Array; to: Uint8Array; limit: number } {
   return { from: keyOf(HOLD, object, LOWEST), to: keyOf(HOLD, object, ABOVE), limit: 1 }
 }

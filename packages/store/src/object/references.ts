@@ -1,12 +1,13 @@
 /** Derives from object and hold records who needs which chunk, and keeps the index's keys about it. */
 import { CairnError, isKind, toCairnError } from '@cairn/kernel'
 import type { KvOperation } from '@cairn/platform'
-import { addressFromDigest } from '@cairn/wire'
+import { type Address, addressFromDigest, equalBytes } from '@cairn/wire'
+import type { ChunkBytes } from '../cache/chunk-bytes.ts'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/entry-codec.ts'
 import type { IndexChange } from '../index/record-index.ts'
 import { KIND, type Store } from '../store.ts'
-import { chunksOf, decodeHold, digestsOf } from './object-record.ts'
+import { chunksOf, decodeHold, digestsOf, type ObjectFacts } from './object-record.ts'
 import type { ObjectStore } from './object-store.ts'
 import { edgeKey, edgesAfter, edgesOf, holdKey, INCOMPLETE_KEY, objectOfEdge } from './reference-keys.ts'
 
@@ -42,6 +43,7 @@ export class References {
     if (entry === undefined || entry.isTombstone) return
     try {
       yield* this.#edges(id, entry, isLive)
+      if (isLive && before?.isTombstone === false) yield* this.#dropped(id, before, after)
     } catch (error) {
       // A batch may still have what was removed since: while the index is rebuilt, the two lie far apart in the journal.
       const isCurrent = isLive && this.#store.index.get(kind, id)?.lsn === after.lsn
@@ -110,6 +112,22 @@ export class References {
     return this.#store.index.kv.get(INCOMPLETE_KEY) === undefined
   }
 
+  /** Whether this object needs this chunk here, as far as the index knows. */
+  refersTo(object: Uint8Array, chunk: Uint8Array): boolean {
+    return this.#store.index.kv.get(edgeKey(chunk, object)) !== undefined
+  }
+
+  /** Objects that need this chunk here. */
+  referrers(chunk: Uint8Array, limit: number): Address[] {
+    const edges = [...this.#store.index.kv.range({ ...edgesOf(chunk), limit })]
+    return edges.map(({ key }) => addressFromDigest(objectOfEdge(key).slice()))
+  }
+
+  /** Resolves when the index knows of everything that is durable by now. */
+  async settled(): Promise<void> {
+    await this.#store.index.flush()
+  }
+
   isReferenced(chunk: Uint8Array): boolean {
     for (const _key of this.#store.index.kv.range(edgesOf(chunk))) return true
     return false
@@ -117,17 +135,48 @@ export class References {
 
   /** Keys from an object to its chunks and pages; those to pages last, since the way to the chunks leads through them. */
   async *#edges(object: Uint8Array, entry: IndexEntry, isLive: boolean): AsyncIterable<readonly KvOperation[]> {
-    const operation = (chunk: Uint8Array): KvOperation => {
-      const key = edgeKey(chunk, object)
-      return isLive ? { tag: 'put', key, value: EMPTY } : { tag: 'delete', key }
+    for await (const chunks of this.#referred(object, await this.#objects.readFacts(entry)))
+      yield chunks.map((chunk): KvOperation => {
+        const key = edgeKey(chunk, object)
+        return isLive ? { tag: 'put', key, value: EMPTY } : { tag: 'delete', key }
+      })
+  }
+
+  /** What an object no longer needs here since its record was written anew: whole copies give way to shares. */
+  async *#dropped(object: Uint8Array, before: IndexEntry, after: IndexEntry): AsyncIterable<readonly KvOperation[]> {
+    const [older, newer] = [await this.#objects.readFacts(before), await this.#objects.readFacts(after)]
+    if (newer.stripes === undefined) return
+    const { sharePages } = newer.stripes
+    if (older.stripes !== undefined && equalBytes(older.stripes.sharePages, sharePages)) return
+    const needed = new Set<Address>()
+    for await (const chunks of this.#referred(object, newer))
+      for (const chunk of chunks) needed.add(addressFromDigest(chunk))
+    for await (const chunks of this.#referred(object, older))
+      yield chunks
+        .filter((chunk) => !needed.has(addressFromDigest(chunk)))
+        .map((chunk): KvOperation => ({ tag: 'delete', key: edgeKey(chunk, object) }))
+  }
+
+  async *#referred(object: Uint8Array, { pages, stripes }: ObjectFacts): AsyncIterable<readonly Uint8Array[]> {
+    if (stripes === undefined) {
+      for (const pageId of digestsOf(pages)) {
+        using page = await this.#page(pageId)
+        yield [...chunksOf(page.bytes)].map(({ id }) => id)
+      }
+      yield [object, ...digestsOf(pages)]
+      return
     }
-    const { pages } = await this.#objects.readFacts(entry)
-    for (const pageId of digestsOf(pages)) {
-      using page = await this.#chunks.read(addressFromDigest(pageId))
-      if (page === undefined) throw new CairnError('Integrity', 'A page of the chunk list of an object is missing.')
-      yield [...chunksOf(page.bytes)].map(({ id }) => operation(id))
+    for (const pageId of digestsOf(stripes.sharePages)) {
+      using page = await this.#page(pageId)
+      yield [...digestsOf(page.bytes)]
     }
-    yield [object, ...digestsOf(pages)].map(operation)
+    yield [...digestsOf(pages), ...digestsOf(stripes.parityPages), ...digestsOf(stripes.sharePages)]
+  }
+
+  async #page(pageId: Uint8Array): Promise<ChunkBytes> {
+    const page = await this.#chunks.read(addressFromDigest(pageId))
+    if (page === undefined) throw new CairnError('Integrity', 'A page of the chunk list of an object is missing.')
+    return page
   }
 }
 

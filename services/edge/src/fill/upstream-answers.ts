@@ -325,6 +325,7 @@ export class UpstreamAnswers {
     const headers = [...growingHeaders(kept), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
     const length = head.headers['content-length']
     if (context.method === 'HEAD' || head.status === 204 || head.status === 205 || head.status === 304) {
+      // Nothing was read of it and nobody will: how letting it go ends changes no answer.
       body.return(undefined).catch(() => {})
       const isTold = length !== undefined && context.method === 'HEAD'
       return { status: head.status, headers: isTold ? [...headers, 'Content-Length', length] : headers }

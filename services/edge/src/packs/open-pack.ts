@@ -16,7 +16,8 @@ const ADDRESSES_MAX = 1000
 
 /** Opens packs of this machine. A file that is opened again and has not changed is not read again for its address. */
 export function packOpener(platform: Platform, inflate: Inflate): OpenPack {
-  const { disk, isolated, workers, clock } = platform
+  const { isolated, workers, clock } = platform
+  const disk = platform.operatorDisk ?? platform.disk
   const addresses = new Map<string, Address>()
   return async ({ path, address }, { signal }) => {
     const options = { deadline: Deadline.after(clock, OPEN_MS), signal }

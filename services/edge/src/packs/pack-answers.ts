@@ -1,6 +1,6 @@
 /** A pack as a file with ranges, as tiles, and as TileJSON. */
 import { CairnError, type Runtime } from '@cairn/kernel'
-import { empty, type Inflate, type IngressResponse, isSelective, openCoded } from '@cairn/platform'
+import { empty, FILE_REPLACED, type Inflate, type IngressResponse, isSelective, openCoded } from '@cairn/platform'
 import { type Address, addressOf, entityTagOf } from '@cairn/wire'
 import { accepts } from '../answers/accept-encoding.ts'
 import { INERT } from '../answers/guard-headers.ts'
@@ -15,7 +15,7 @@ import {
   serve,
 } from '../answers/serve.ts'
 import type { EdgeConfig } from '../config.ts'
-import { inflatesTooFar, packUnusable } from '../errors.ts'
+import { inflatesTooFar, packReplaced, packUnusable } from '../errors.ts'
 import type { PackTile } from './pack-source.ts'
 import type { HeldPack, PackTable } from './pack-table.ts'
 import { tileJson } from './tile-json.ts'
@@ -106,6 +106,10 @@ export class PackAnswers {
     try {
       tile = await held.pack.tile(z, x, y, { signal: context.signal })
     } catch (error) {
+      if (error instanceof CairnError && error.code === FILE_REPLACED) {
+        this.#packs.noteReplaced(request.name)
+        throw packReplaced(request.name, error)
+      }
       if (error instanceof CairnError && error.kind !== 'Internal') throw error
       throw packUnusable(request.name, error)
     }

@@ -1,6 +1,7 @@
 /**
  * Packs by name. A changed one is opened beside the old one and takes its place in one step; requests that began with
- * the old one end with it, and it is closed after the last of them.
+ * the old one end with it, and it is closed after the last of them. One whose file was replaced, and that can only be read
+ * by its path, is opened again as soon as somebody notices.
  */
 import { type Bus, type Runtime, Semaphore, toCairnError, Watch } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
@@ -28,6 +29,9 @@ export type PackState =
   | { readonly tag: 'mounted'; readonly pack: Pack }
   | { readonly tag: 'failed'; readonly why: string }
 
+/** A file that does not become usable is not opened more often than this. */
+const REOPEN_MS = 1000
+
 /** A pack in use: it stays open until this is disposed of. */
 export interface HeldPack extends Disposable {
   readonly pack: Pack
@@ -44,7 +48,11 @@ export class PackTable {
   readonly #closing = new Set<Promise<void>>()
   /** One change at a time, so that none undoes another that began before it. */
   readonly #changing = new Semaphore(1)
+  /** Packs to be opened again, and when each was last tried. */
+  readonly #replaced = new Set<string>()
+  readonly #reopenedAt = new Map<string, number>()
   #onChange: () => void = () => {}
+  #onReplaced: () => void = () => {}
 
   constructor(runtime: Runtime, events: Bus<EdgeEvents>, open: OpenPack) {
     this.#runtime = runtime
@@ -113,6 +121,31 @@ export class PackTable {
     return true
   }
 
+  /** Somebody found that the file of this pack is another by now; whoever listens will open it again. */
+  noteReplaced(name: string): void {
+    const { clock } = this.#runtime
+    if (clock.now() - (this.#reopenedAt.get(name) ?? Number.NEGATIVE_INFINITY) < REOPEN_MS) return
+    this.#replaced.add(name)
+    this.#onReplaced()
+  }
+
+  /** Opens the packs again whose files were replaced. One that cannot be opened stays as it is. */
+  async reopen(signal: AbortSignal): Promise<void> {
+    for (const name of this.#replaced) {
+      using _turn = await this.#changing.acquire({ signal })
+      this.#replaced.delete(name)
+      this.#reopenedAt.set(name, this.#runtime.clock.now())
+      const row = this.#packs.get(name)
+      if (row?.tag === 'mounted') await this.#mountOne(row.config, signal)
+    }
+  }
+
+  /** Calls `listener` when a pack is to be opened again, in place of whoever listened before. */
+  followReplaced(listener: () => void): void {
+    this.#onReplaced = listener
+    if (this.#replaced.size > 0) listener()
+  }
+
   /** Calls `listener` after every change, pack by pack, in place of whoever listened before. */
   follow(listener: () => void): void {
     this.#onChange = listener
@@ -127,15 +160,17 @@ export class PackTable {
   async #mountAll(configs: readonly PackConfig[], signal: AbortSignal): Promise<void> {
     for (const [name, row] of this.#packs) if (!configs.some((config) => config.name === name)) this.#drop(name, row)
     this.#changed()
-    for (const config of configs) {
-      try {
-        const opened = await this.#openPack(config, signal)
-        this.#swap(config, opened)
-      } catch (error) {
-        this.#fail(config, error)
-      }
-      this.#changed()
+    for (const config of configs) await this.#mountOne(config, signal)
+  }
+
+  async #mountOne(config: PackConfig, signal: AbortSignal): Promise<void> {
+    try {
+      const opened = await this.#openPack(config, signal)
+      this.#swap(config, opened)
+    } catch (error) {
+      this.#fail(config, error)
     }
+    this.#changed()
   }
 
   #changed(): void {
@@ -184,6 +219,7 @@ export class PackTable {
 
   #drop(name: string, row: Mounted | Failed): void {
     this.#packs.delete(name)
+    this.#reopenedAt.delete(name)
     if (row.tag === 'mounted') this.#retire(row)
   }
 

@@ -1,4 +1,4 @@
-import type { Config, Health, Runtime, TaskBody } from '@cairn/kernel'
+import { Cancel, type Config, type Health, type Runtime, type TaskBody, throwIfCanceled } from '@cairn/kernel'
 import type { EdgeConfig } from '../config.ts'
 import type { EdgeParts } from '../parts.ts'
 
@@ -19,8 +19,29 @@ export function packVerifier(
       await packTable.mount(() => [...packs, ...addedPacks.beside(packs)], draining)
       const failed = packTable.failures().length
       if (packTable.count > 0) log.info({ packs: packTable.count, failed }, 'packs verified')
-      await snapshot.changed(version, { signal: draining })
+      await configured(snapshot, version, packTable, draining)
     }
+  }
+}
+
+/** Resolves with the next configuration; opens packs again meanwhile whose files were replaced. */
+async function configured(
+  snapshot: Config<EdgeConfig>['snapshot'],
+  version: number,
+  packTable: Parts['packTable'],
+  draining: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    using waiting = new Cancel({ signals: [draining] })
+    packTable.followReplaced(() => waiting.abort())
+    try {
+      await snapshot.changed(version, { signal: waiting.signal })
+      return
+    } catch (error) {
+      throwIfCanceled(draining)
+      if (!waiting.signal.aborted) throw error
+    }
+    await packTable.reopen(draining)
   }
 }
 

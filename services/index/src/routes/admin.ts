@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { noSuchName, registrySpeaks } from '../errors.ts'
 import type { IndexParts } from '../parts.ts'
 import { questionOf } from '../tasks/prefetcher.ts'
+import { PRIORITIES } from '../tasks/reindex-line.ts'
 import { address } from './params.ts'
 
 const KEYS_MAX = 1000
@@ -49,7 +50,7 @@ function pinning(parts: IndexParts, action: 'pin' | 'unpin'): RouteTable[number]
           events.publish({ topic: 'index.pin.changed', body: { cid, action, corr_id: context.corrId } })
           announcer.look()
         }
-        return json(200, { ok: true })
+        return { status: 200, body: { ok: true } }
       }),
   })
 }
@@ -60,23 +61,23 @@ function reindex({ reindex: queue, runtime, events, audit, idempotency }: IndexP
     path: '/admin/reindex',
     lane: 'inline',
     scope: 'index:admin',
-    summary: 'Looks keys up again, past what is kept, when there is time for it.',
+    summary: 'Looks keys up again, past what is kept, when there is time for it: `high` first, `low` last.',
     body: z.strictObject({
       keys: z.array(z.string().transform(questionOf)).min(1).max(KEYS_MAX),
-      priority: z.enum(['low', 'normal', 'high']).default('normal'),
+      priority: z.enum(PRIORITIES).default('normal'),
     }),
     responses: { 202: { description: 'Accepted.', schema: z.strictObject({ task_id: z.string() }) } },
     handler: async (context) =>
       await idempotency.once(context, async () => {
-        const { keys } = context.body
+        const { keys, priority } = context.body
         if (queue.capacity - queue.depth < keys.length)
           throw new CairnError('Busy', 'Too many keys wait to be looked up again; try later.', { retryAfterMs: 5000 })
-        for (const question of keys) queue.trySend(question)
+        for (const question of keys) queue.trySend({ question, priority })
         const taskId = createUlid(Math.floor(runtime.clock.wall()), runtime.random.bytes(10))
         const body = { task_id: taskId, kind: 'reindex', keys: keys.length, corr_id: context.corrId } as const
         events.publish({ topic: 'index.admin.accepted', body })
         audit.note(context, 'reindex', `${keys.length} keys`, true)
-        return await Promise.resolve(json(202, { task_id: taskId }))
+        return await Promise.resolve({ status: 202, body: { task_id: taskId } })
       }),
   })
 }

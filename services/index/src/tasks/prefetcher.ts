@@ -8,12 +8,13 @@ import type { Book } from '../domain/book.ts'
 import type { Question } from '../domain/finding.ts'
 import { keyHint, parseKey } from '../domain/key.ts'
 import type { Intake } from '../intake.ts'
+import { ReindexLine, type ReindexRequest } from './reindex-line.ts'
 
 export interface PrefetcherParts {
   readonly config: () => IndexConfig
   readonly book: Book
   readonly intake: Intake
-  readonly reindex: Queue<Question>
+  readonly reindex: Queue<ReindexRequest>
 }
 
 /** Before an answer expires, so that a pinned one is always there. */
@@ -22,9 +23,10 @@ const RENEWED_AT = 0.5
 export function prefetcher(runtime: Runtime, parts: PrefetcherParts): TaskBody {
   return async ({ draining }) => {
     for (const text of parts.config().cache.warmup_keys) await warm(runtime, parts, text, draining)
+    const line = new ReindexLine(parts.reindex)
     for (;;) {
       for (const cid of parts.book.pins) await fetch(runtime, parts, { tag: 'providers', cid }, draining)
-      await workOff(runtime, parts, draining)
+      await workOff(runtime, parts, line, draining)
     }
   }
 }
@@ -43,15 +45,28 @@ export function questionOf(text: string): Question {
   return key.kind === 'name' ? { tag: 'name', name: key.name } : { tag: 'providers', cid: key.cid }
 }
 
-/** Reindex requests as they come, until it is time to renew the pins. */
-async function workOff(runtime: Runtime, parts: PrefetcherParts, draining: AbortSignal): Promise<void> {
+/** Reindex requests, the most urgent first, until it is time to renew the pins. */
+async function workOff(
+  runtime: Runtime,
+  parts: PrefetcherParts,
+  line: ReindexLine,
+  draining: AbortSignal,
+): Promise<void> {
   const round = Deadline.after(runtime.clock, parts.config().cache.ttl * RENEWED_AT)
   using cancel = new Cancel({ signals: [draining], deadline: round })
   while (!round.expired) {
-    const next = await parts.reindex.recv({ signal: cancel.signal }).catch(() => undefined)
+    let question: Question | undefined
+    try {
+      question = await line.next(cancel.signal)
+    } catch (error) {
+      throwIfCanceled(draining)
+      // The end of the round is no failure; whatever else went wrong is the supervisor's to know.
+      if (cancel.signal.aborted) return
+      throw error
+    }
     throwIfCanceled(draining)
-    if (next?.tag !== 'item') return
-    const result = await fetch(runtime, parts, next.item, draining)
+    if (question === undefined) return
+    const result = await fetch(runtime, parts, question, draining)
     runtime.metrics.count('index_reindex_total', { result })
   }
 }

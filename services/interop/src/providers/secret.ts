@@ -1,6 +1,6 @@
 /** Secrets of providers: read where the configuration says they are, and tried as long as they count. */
 import { CairnError } from '@cairn/kernel'
-import { type Platform, readSmallFile } from '@cairn/platform'
+import { type Disk, type Platform, readSmallFile } from '@cairn/platform'
 import { PROVIDER_NAMES, type ProviderName, type ProvidersConfig, type SecretReference } from './config.ts'
 
 export interface Secret {
@@ -14,7 +14,15 @@ export interface Secret {
 
 export type ProviderSecrets = ReadonlyMap<ProviderName, readonly Secret[]>
 
-type Machine = Pick<Platform, 'disk' | 'process'>
+/** Where the secrets in use are and how long they count, without the secrets. */
+export type SecretPlaces = ReadonlyMap<string, readonly Omit<Secret, 'text'>[]>
+
+export function secretPlaces(secrets: ProviderSecrets): SecretPlaces {
+  const places = (all: readonly Secret[]) => all.map(({ id, notAfterMs }) => ({ id, notAfterMs }))
+  return new Map([...secrets].map(([name, all]) => [name, places(all)]))
+}
+
+type Machine = Pick<Platform, 'disk' | 'operatorDisk' | 'process'>
 
 /** The secrets of every enabled provider. Throws `Malformed` for one that is missing or empty, naming where it should be. */
 export async function readProviderSecrets(machine: Machine, config: ProvidersConfig): Promise<ProviderSecrets> {
@@ -31,15 +39,18 @@ export async function readProviderSecrets(machine: Machine, config: ProvidersCon
 }
 
 /** The secret a reference names. */
-export async function readSecretAt({ disk, process }: Machine, reference: SecretReference): Promise<Secret> {
+export async function readSecretAt(
+  { disk, operatorDisk = disk, process }: Machine,
+  reference: SecretReference,
+): Promise<Secret> {
   const { env, file = '', not_after: notAfter } = reference
   const id = env === undefined ? `file:${file}` : `env:${env}`
-  const text = env === undefined ? await readLine({ disk }, file) : process.environment[env]
+  const text = env === undefined ? await readLine(operatorDisk, file) : process.environment[env]
   if (text === undefined || text === '') throw misconfigured(`There is no secret at ${id}; put one there.`)
   return { id, text, notAfterMs: notAfter === undefined ? undefined : Date.parse(notAfter) }
 }
 
-async function readLine({ disk }: Pick<Platform, 'disk'>, path: string): Promise<string | undefined> {
+async function readLine(disk: Disk, path: string): Promise<string | undefined> {
   const bytes = await readSmallFile(disk, path)
   if (bytes === undefined) return undefined
   try {

@@ -11,11 +11,12 @@ import {
 } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
 import { z } from 'zod'
+import { noFacts } from '../audit.ts'
 import { storeObject, storeStream } from '../domain/object-in.ts'
 import { needsStorage, refusal, shed } from '../errors.ts'
 import type { InteropParts } from '../parts.ts'
 
-const PATH = '/put'
+export const PUT_PATH = '/put'
 const OCTETS = 'application/octet-stream'
 const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json[ \t]*(?:;|$)/i
 
@@ -40,7 +41,7 @@ export function putRoutes(parts: InteropParts): RouteTable {
   return [
     route({
       method: 'POST',
-      path: PATH,
+      path: PUT_PATH,
       lane: 'inline',
       scope: 'interop:put',
       summary:
@@ -60,28 +61,26 @@ export function putRoutes(parts: InteropParts): RouteTable {
 }
 
 async function put(parts: InteropParts, context: Context): Promise<IngressResponse> {
-  const { corrId, signal } = context
+  const { corrId } = context
   const { runtime, work, audit, events, ledger } = parts
-  try {
-    if (parts.pressure.isBrown) throw shed('A put')
-    const isStreamed = context.stream !== undefined
-    // A stream takes as long as its client does, so it is not a worker's job; it counts against `max_streams`.
-    const address = isStreamed
-      ? await putStream(parts, context)
-      : await work.put(async () => await putJson(parts, context), context)
-    const facts = factsOf(parts, { decision: 'allow', reason: '', b3: address, corrId })
-    await ledger.note([facts])
-    runtime.metrics.count('audit_emitted_total', { sink: 'journal' })
-    audit.tell(facts)
-    events.publish({ topic: 'interop.put.accepted', body: { address, corr_id: corrId } })
-    return json(202, { address, corr_id: corrId })
-  } catch (error) {
-    if (error instanceof CairnError && !signal.aborted) {
-      runtime.metrics.count('rejected_total', { reason: error.code })
-      audit.deny(factsOf(parts, { decision: 'deny', reason: error.code, b3: null, corrId }))
-    }
-    throw error
+  if (parts.pressure.isBrown) throw shed('A put')
+  const isStreamed = context.stream !== undefined
+  // A stream takes as long as its client does, so it is not a worker's job; it counts against `max_streams`.
+  const address = isStreamed
+    ? await putStream(parts, context)
+    : await work.put(async () => await putJson(parts, context), context)
+  const facts: AuditFacts = {
+    ...noFacts(runtime.clock),
+    decision: 'allow',
+    action: 'put',
+    b3: address,
+    corr_id: corrId,
   }
+  await ledger.note([facts])
+  runtime.metrics.count('audit_emitted_total', { sink: 'journal' })
+  audit.tell(facts)
+  events.publish({ topic: 'interop.put.accepted', body: { address, corr_id: corrId } })
+  return json(202, { address, corr_id: corrId })
 }
 
 async function putJson({ storage, pressure }: InteropParts, context: Context): Promise<Address> {
@@ -99,7 +98,7 @@ async function putStream({ storage, config, runtime }: InteropParts, context: Co
   }
   const type = context.headers.get('content-type') ?? OCTETS
   const stored = await storeStream(storage, context.stream ?? [], { type, bytesMax }, callOf(context))
-  runtime.metrics.count('stream_chunks_total', { route: PATH }, stored.chunks)
+  runtime.metrics.count('stream_chunks_total', { route: PUT_PATH }, stored.chunks)
   return stored.address
 }
 
@@ -124,27 +123,5 @@ function readForm(body: Uint8Array): { readonly bytes: Uint8Array; readonly type
     return { bytes: Uint8Array.fromBase64(payload, { lastChunkHandling: 'strict' }), type: meta?.type ?? OCTETS }
   } catch (cause) {
     throw new CairnError('Malformed', 'The payload is not base64.', { cause })
-  }
-}
-
-interface Decision {
-  readonly decision: AuditFacts['decision']
-  readonly reason: string
-  readonly b3: Address | null
-  readonly corrId: string
-}
-
-function factsOf({ runtime }: InteropParts, { decision, reason, b3, corrId }: Decision): AuditFacts {
-  return {
-    at: Math.floor(runtime.clock.wall()),
-    decision,
-    action: 'put',
-    reason,
-    provider: '',
-    event: '',
-    delivery: '',
-    b3,
-    secret: '',
-    corr_id: corrId,
   }
 }

@@ -1,6 +1,5 @@
 /** `POST /webhooks/:provider`: bodies read and judged byte for byte, before anything of theirs takes a place in line. */
-import type { AuditFacts } from '@cairn/clients'
-import { CairnError, type Deadline } from '@cairn/kernel'
+import type { CairnError, Deadline } from '@cairn/kernel'
 import { abortable, type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
 import type { Seat } from '../domain/verification-gate.ts'
@@ -9,7 +8,7 @@ import { noSuchProvider, refusal, shed } from '../errors.ts'
 import type { InteropParts } from '../parts.ts'
 import type { Provider, Verified } from '../providers/provider.ts'
 
-const PATH = '/webhooks/:provider'
+export const WEBHOOK_PATH = '/webhooks/:provider'
 /** The most any provider may be allowed. */
 const BODY_BYTES_MAX = 25 * 1024 * 1024
 const OCTETS = 'application/octet-stream'
@@ -28,7 +27,7 @@ export function webhookRoutes(parts: InteropParts): RouteTable {
   return [
     route({
       method: 'POST',
-      path: PATH,
+      path: WEBHOOK_PATH,
       lane: 'inline',
       summary: 'A webhook. 202 means: the signature is right, and body, messages and audit line are durable.',
       params,
@@ -58,16 +57,10 @@ export function webhookRoutes(parts: InteropParts): RouteTable {
 async function receive(parts: InteropParts, context: Context): Promise<IngressResponse> {
   const name = context.params.provider
   const provider = parts.providers.get(name)
-  try {
-    if (provider === undefined) throw noSuchProvider(name)
-    // A sender that tries again by itself loses nothing; one that does not is taken as long as there is room.
-    if (parts.pressure.isBrown && provider.retries) throw shed('A webhook of this provider')
-    const { body, verified } = await readVerified(parts, provider, context)
-    return await accept(parts, provider, { body, verified }, context)
-  } catch (error) {
-    if (error instanceof CairnError) noteRefusal(parts, provider?.name ?? '', error, context)
-    throw error
-  }
+  if (provider === undefined) throw noSuchProvider(name)
+  // A sender that tries again by itself loses nothing; one that does not is taken as long as there is room.
+  if (parts.pressure.isBrown && provider.retries) throw shed('A webhook of this provider')
+  return await accept(parts, provider, await readVerified(parts, provider, context), context)
 }
 
 interface Judged {
@@ -160,22 +153,4 @@ async function accept(
     bounds,
   )
   return json(202, { accepted: true, address, ...(isDuplicate ? { duplicate: true } : {}), corr_id: corrId })
-}
-
-function noteRefusal({ runtime, audit }: InteropParts, provider: string, error: CairnError, { corrId }: Context): void {
-  const { code: reason } = error
-  runtime.metrics.count('rejected_total', { reason })
-  const facts: AuditFacts = {
-    at: Math.floor(runtime.clock.wall()),
-    decision: 'deny',
-    action: 'webhook',
-    reason,
-    provider,
-    event: '',
-    delivery: '',
-    b3: null,
-    secret: '',
-    corr_id: corrId,
-  }
-  audit.deny(facts)
 }

@@ -82,6 +82,13 @@ export class Ledger implements LedgerView {
     return this.#history.get(key)?.findLast((changed) => changed <= version)
   }
 
+  /** The versions below `before` that changed (kind, id), its removal among them: so many, the newest first. */
+  changes(key: string, before: number, limit: number): number[] {
+    const versions = this.#history.get(key) ?? []
+    const end = versions.findLastIndex((version) => version < before) + 1
+    return versions.slice(Math.max(0, end - limit), end).toReversed()
+  }
+
   /** The versions whose artifacts describe something that stands. */
   liveVersions(): Set<number> {
     const live = new Set<number>()
@@ -177,9 +184,9 @@ export class Ledger implements LedgerView {
 
   /** Lets go of what has expired; returns how many. */
   expire(nowMs: number): number {
-    const gone = [...this.#open.values()].filter(({ proposal }) => proposal.expires_at <= nowMs)
-    for (const { proposal } of gone) this.close(proposal.proposal_id)
-    return gone.length
+    const before = this.#open.size
+    for (const { proposal } of this.#open.values()) if (proposal.expires_at <= nowMs) this.close(proposal.proposal_id)
+    return before - this.#open.size
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { CairnError } from '@cairn/kernel'
 import type { LogIdentity } from '@cairn/names'
-import { makeDirectories, type Platform, readSecret, writeSecret } from '@cairn/platform'
+import { makeDirectories, type Platform, readSecret, type Sign, writeSecret } from '@cairn/platform'
 import {
   encodeCheckpoint,
   encodeNote,
@@ -64,14 +64,27 @@ export function logKeysOf({ crypto }: Pick<Platform, 'crypto'>, origin: string, 
   }
 }
 
+interface Signs {
+  readonly log: Sign
+  readonly cosigner: Sign
+  readonly quantum: Sign | undefined
+}
+
+function signsOf({ crypto }: Pick<Platform, 'crypto'>, { log, cosigner, quantum }: LogSeeds): Signs {
+  return {
+    log: crypto.ed25519Signer(log),
+    cosigner: crypto.ed25519Signer(cosigner),
+    quantum: quantum && crypto.mlDsa44Signer(quantum),
+  }
+}
+
 /** Signs checkpoints of one log; one without its seeds knows whose signatures count, and makes none. */
 export class CheckpointSigner implements LogKeys {
   readonly identity: LogIdentity
   readonly logKey: VerifierKey
   readonly cosignerKey: VerifierKey
   readonly quantumKey: VerifierKey | undefined
-  readonly #platform: Pick<Platform, 'crypto'>
-  readonly #seeds: LogSeeds | undefined
+  readonly #signs: Signs | undefined
 
   constructor(
     platform: Pick<Platform, 'crypto'>,
@@ -79,8 +92,7 @@ export class CheckpointSigner implements LogKeys {
     { logKey, cosignerKey, quantumKey }: LogKeys,
     seeds: LogSeeds | undefined,
   ) {
-    this.#platform = platform
-    this.#seeds = seeds
+    this.#signs = seeds && signsOf(platform, seeds)
     this.identity = identity
     this.logKey = logKey
     this.cosignerKey = cosignerKey
@@ -95,18 +107,13 @@ export class CheckpointSigner implements LogKeys {
 
   /** The note that says what the log holds, signed by the log and timed by the cosigner. */
   sign(size: number, root: Hash, nowMs: number): Uint8Array {
-    const { crypto } = this.#platform
-    const seeds = this.#seeds
-    if (seeds === undefined) throw new CairnError('Internal', 'A registry that only reads signs nothing.')
-    const { log, cosigner, quantum } = seeds
+    if (this.#signs === undefined) throw new CairnError('Internal', 'A registry that only reads signs nothing.')
+    const { log, cosigner, quantum } = this.#signs
     const text = encodeCheckpoint({ origin: this.identity.origin, size, root, extensions: [] })
     const seconds = Math.floor(nowMs / 1000)
-    const signers = [
-      noteSigner(this.logKey, (message) => crypto.ed25519Sign(log, message)),
-      noteSigner(this.cosignerKey, (message) => crypto.ed25519Sign(cosigner, message), seconds),
-    ]
+    const signers = [noteSigner(this.logKey, log), noteSigner(this.cosignerKey, cosigner, seconds)]
     if (quantum !== undefined && this.quantumKey !== undefined)
-      signers.push(noteSigner(this.quantumKey, (message) => crypto.mlDsa44Sign(quantum, message), seconds))
+      signers.push(noteSigner(this.quantumKey, quantum, seconds))
     return encodeNote(signNote(text, signers))
   }
 

@@ -10,7 +10,7 @@ export const proposalParams = z.strictObject({
   id: z.string().regex(/^p_[0-9a-f]{32}$/, 'must be a proposal id: p_ and 32 hexadecimal digits'),
 })
 
-const whole = (max: number): z.ZodType<number> =>
+export const whole = (max: number): z.ZodType<number> =>
   z
     .string()
     .regex(/^(?:0|[1-9]\d{0,15})$/, 'must be a whole number')

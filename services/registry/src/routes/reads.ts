@@ -1,17 +1,18 @@
 /** What everybody may read: the head, versions, what a name means. Answered from the published snapshot. */
 import { CairnError } from '@cairn/kernel'
 import { isLive, itemHash, itemKey, parseArtifact } from '@cairn/names'
-import { type IngressResponse, type RouteTable, route } from '@cairn/platform'
+import { type IngressResponse, json, type RouteTable, route } from '@cairn/platform'
 import { entityTagOf, parseJson } from '@cairn/wire'
 import { z } from 'zod'
 import { noSuchVersion, pruned } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { type AnyContext, IMMUTABLE, nameParams, REVALIDATED, resource, version } from './params.ts'
+import { type AnyContext, IMMUTABLE, nameParams, REVALIDATED, resource, version, whole } from './params.ts'
 
 const JSON_TYPE = 'application/json'
+const HISTORY_MAX = 1000
 
 export function readRoutes(parts: RegistryParts): RouteTable {
-  return [head(parts), versions(parts), names(parts)]
+  return [head(parts), versions(parts), names(parts), history(parts)]
 }
 
 function head({ published, runtime }: RegistryParts): RouteTable[number] {
@@ -75,6 +76,30 @@ function names(parts: RegistryParts): RouteTable[number] {
     },
     errors: { Malformed: 400, NotFound: 404, Pruned: 410, Integrity: 502 },
     handler: async (context) => await showName(parts, context, context.params.name, context.query.at),
+  })
+}
+
+function history({ ledger, published }: RegistryParts): RouteTable[number] {
+  return route({
+    method: 'GET',
+    path: '/registry/names/:name/history',
+    lane: 'inline',
+    summary: `The versions that changed a name, newest first, its removal among them; at most ${HISTORY_MAX} at once.`,
+    params: nameParams,
+    query: z.strictObject({ before: version.optional(), limit: whole(HISTORY_MAX).optional() }),
+    responses: {
+      200: {
+        description: 'Versions, for `GET /registry/{version}`; what retention removed is not among them.',
+        schema: z.strictObject({ name: z.string(), versions: z.array(z.int()) }),
+      },
+    },
+    errors: { Malformed: 400 },
+    handler: ({ params: { name }, query: { before, limit } }) => {
+      // Not beyond what is published: a commit under way shows nowhere.
+      const end = Math.min(before ?? Number.MAX_SAFE_INTEGER, published.value.head.version + 1)
+      const versions = ledger.changes(itemKey({ kind: 'name', id: name }), end, limit ?? HISTORY_MAX)
+      return json(200, { name, versions }, ['Cache-Control', REVALIDATED])
+    },
   })
 }
 

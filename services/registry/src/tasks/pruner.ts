@@ -8,7 +8,7 @@
  */
 import { Deadline, type Queue, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
 import { itemKey } from '@cairn/names'
-import type { Platform } from '@cairn/platform'
+import type { Platform, Upkeep } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
 import type { RegistryConfig } from '../config.ts'
 import type { Archive } from '../domain/archive.ts'
@@ -36,6 +36,7 @@ export interface PrunerParts {
   readonly archive: Archive
   readonly trimmer: LogTrimmer
   readonly intake: Intake
+  readonly upkeep: Upkeep
   readonly reach: Reach
 }
 
@@ -75,7 +76,7 @@ export class Pruner {
   /** A drive that fails leaves the work for the next round. */
   async #attempt(work: () => Promise<void>, draining: AbortSignal): Promise<void> {
     try {
-      await work()
+      await this.#parts.upkeep.work(work, { signal: draining })
     } catch (error) {
       if (draining.aborted) throw error
       this.#platform.metrics.count('registry_prune_skipped_total', { reason: 'drive' })

@@ -6,10 +6,11 @@
  */
 import { CairnError, Deadline, isKind, sleep } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
-import type { ChunkBytes, Storage } from '@cairn/store'
+import type { ChunkBytes } from '@cairn/store'
 import { type Address, chunkAddress, chunkLength, equalBytes, MAX_MANIFEST_BYTES, type Manifest } from '@cairn/wire'
 import { type ChunkRun, chainingValues, type EncodedManifest, readManifest } from './chaining-worker.ts'
-import type { ChunkReader } from './chunk-reader.ts'
+import type { ChunkSource } from './chunk-reader.ts'
+import type { PutResult } from './object-writer.ts'
 
 const WORKER = new URL('./chaining-worker.ts', import.meta.url)
 const CHAIN = { module: WORKER, name: 'chainingValues', types: chainingValues } as const
@@ -23,7 +24,24 @@ const INLINE_MANIFEST_BYTES = 64 * 1024
 const JOB_TIMEOUT_MS = 5000
 const JOB_RETRY_MS = 20
 
+/** An object that was proved, to be made visible. */
+export interface ProvedObject {
+  readonly id: Address
+  readonly size: number
+  readonly type: string
+  readonly chunkSize: number
+  readonly manifest: Manifest
+  readonly upload: string
+}
+
+/** Where the chunks of an upload are, and how an object becomes visible that is made of them. */
+export interface CommitPlace {
+  readonly chunks: ChunkSource
+  commit(object: ProvedObject): Promise<Pick<PutResult, 'isNew' | 'copies'>>
+}
+
 export interface ManifestCommit {
+  readonly place: CommitPlace
   readonly id: Address
   readonly body: AsyncIterable<Uint8Array>
   readonly type: string
@@ -34,7 +52,7 @@ export interface ManifestCommit {
 }
 
 export type CommitOutcome =
-  | { readonly tag: 'committed'; readonly isNew: boolean; readonly size: number }
+  | ({ readonly tag: 'committed'; readonly size: number } & Pick<PutResult, 'isNew' | 'copies'>)
   | { readonly tag: 'missing'; readonly ids: readonly Address[] }
 
 interface Run {
@@ -46,13 +64,9 @@ interface Run {
 
 export class ManifestCommits {
   readonly #platform: Platform
-  readonly #storage: Storage
-  readonly #chunks: ChunkReader
 
-  constructor(platform: Platform, storage: Storage, chunks: ChunkReader) {
+  constructor(platform: Platform) {
     this.#platform = platform
-    this.#storage = storage
-    this.#chunks = chunks
   }
 
   async commit(commit: ManifestCommit): Promise<CommitOutcome> {
@@ -66,11 +80,10 @@ export class ManifestCommits {
       missing.push(...(await this.#prove(manifest, { first, count, room }, commit)))
     }
     if (missing.length > 0) return { tag: 'missing', ids: missing }
-    const { id, type, upload } = commit
+    const { id, type, upload, place } = commit
     const { size, chunkSize } = manifest
     try {
-      const outcome = await this.#storage.objects.commit({ id, size, type, chunkSize, manifest, upload })
-      return { tag: 'committed', isNew: outcome === 'new', size }
+      return { tag: 'committed', size, ...(await place.commit({ id, size, type, chunkSize, manifest, upload })) }
     } catch (error) {
       if (error instanceof CairnError && error.code === 'missing_chunks' && Array.isArray(error.cause))
         return { tag: 'missing', ids: error.cause as Address[] }
@@ -97,7 +110,9 @@ export class ManifestCommits {
   async #prove(manifest: Manifest, { first, count, room }: Run, commit: ManifestCommit): Promise<Address[]> {
     const held: ChunkBytes[] = []
     try {
-      const missing = await commit.inPool(async () => await this.#readRun(manifest, first, count, held))
+      const missing = await commit.inPool(
+        async () => await readRun(commit.place.chunks, manifest, { first, count }, held),
+      )
       if (missing.length > 0) return missing
       const bytes = joined(manifest, first, held, room)
       const { chunkSize } = manifest
@@ -113,27 +128,6 @@ export class ManifestCommits {
     }
   }
 
-  async #readRun(manifest: Manifest, first: number, count: number, held: ChunkBytes[]): Promise<Address[]> {
-    const missing: Address[] = []
-    for (let at = first; at < first + count; at += 1) {
-      const id = chunkAddress(manifest, at)
-      const bytes = await this.#readOrMiss(id)
-      if (bytes === undefined) missing.push(id)
-      else held.push(bytes)
-    }
-    return missing
-  }
-
-  /** A chunk that is damaged here is one the client can send again. */
-  async #readOrMiss(id: Address): Promise<ChunkBytes | undefined> {
-    try {
-      return await this.#chunks.read(id)
-    } catch (error) {
-      if (isKind(error, 'Integrity')) return undefined
-      throw error
-    }
-  }
-
   /** A commit has begun and goes on: when the threads are busy it waits for them. */
   async #job<T>(run: (deadline: Deadline) => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock } = this.#platform
@@ -145,6 +139,32 @@ export class ManifestCommits {
         await sleep(clock, JOB_RETRY_MS, { signal })
       }
     }
+  }
+}
+
+async function readRun(
+  chunks: ChunkSource,
+  manifest: Manifest,
+  { first, count }: Pick<Run, 'first' | 'count'>,
+  held: ChunkBytes[],
+): Promise<Address[]> {
+  const missing: Address[] = []
+  for (let at = first; at < first + count; at += 1) {
+    const id = chunkAddress(manifest, at)
+    const bytes = await readOrMiss(chunks, id)
+    if (bytes === undefined) missing.push(id)
+    else held.push(bytes)
+  }
+  return missing
+}
+
+/** A chunk that is damaged here is one the client can send again. */
+async function readOrMiss(chunks: ChunkSource, id: Address): Promise<ChunkBytes | undefined> {
+  try {
+    return await chunks.read(id)
+  } catch (error) {
+    if (isKind(error, 'Integrity')) return undefined
+    throw error
   }
 }
 

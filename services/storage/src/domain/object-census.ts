@@ -7,39 +7,50 @@ const PAGE = 256
 
 export interface Census {
   readonly sound: number
-  readonly damaged: number
+  /** The damaged chunks of each damaged object. */
+  readonly damaged: ReadonlyMap<Address, Set<Address>>
 }
 
 /** Objects by state, given the chunks that are damaged. */
-export async function countObjects(
+export async function takeCensus(
   { objects }: Storage,
   reader: ObjectReader,
   damaged: ReadonlySet<string>,
 ): Promise<Census> {
-  const census = { sound: 0, damaged: 0 }
+  const found = new Map<Address, Set<Address>>()
+  let sound = 0
   let after: Address | undefined
   for (;;) {
     const ids = await objects.list(after, PAGE)
     for (const id of ids) {
       const object = await reader.find(id)
-      if (object !== undefined) census[(await isDamaged(reader, object, damaged)) ? 'damaged' : 'sound'] += 1
+      if (object === undefined) continue
+      const chunks = await damagedChunks(reader, object, damaged)
+      if (chunks.size > 0) found.set(id, chunks)
+      else sound += 1
     }
     after = ids.at(-1)
-    if (ids.length < PAGE) return census
+    if (ids.length < PAGE) return { sound, damaged: found }
   }
 }
 
-async function isDamaged(reader: ObjectReader, object: StoredObject, damaged: ReadonlySet<string>): Promise<boolean> {
+async function damagedChunks(
+  reader: ObjectReader,
+  object: StoredObject,
+  damaged: ReadonlySet<string>,
+): Promise<Set<Address>> {
   // Most rounds find nothing, and then no list has to be read.
-  if (damaged.size === 0) return false
-  if (damaged.has(object.id)) return true
+  if (damaged.size === 0) return new Set()
+  if (damaged.has(object.id)) return new Set([object.id])
+  const chunks = new Set<Address>()
   try {
     for await (const page of reader.chunkList(object)) {
-      if (page.some(({ id }) => damaged.has(addressFromDigest(id)))) return true
+      for (const { id } of page) if (damaged.has(addressFromDigest(id))) chunks.add(addressFromDigest(id))
     }
-    return false
+    return chunks
   } catch (error) {
-    if (isKind(error, 'Integrity')) return true
+    // A page of the list itself is damaged: which one does not matter, the object is.
+    if (isKind(error, 'Integrity')) return chunks.add(object.id)
     throw error
   }
 }

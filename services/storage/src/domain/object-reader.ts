@@ -3,10 +3,10 @@
  *
  *     object record ─▶ page (1024 chunk ids) ─▶ chunk        an object of one chunk is found under its own address
  */
-import { type ChunkBytes, chunksOf, type ObjectFacts, type ObjectStore, PAGE_CHUNKS } from '@cairn/store'
+import { type ChunkBytes, chunksOf, type ObjectFacts, PAGE_CHUNKS } from '@cairn/store'
 import { type Address, addressFromDigest } from '@cairn/wire'
 import { partGone } from '../errors.ts'
-import type { ChunkReader } from './chunk-reader.ts'
+import type { ChunkSource, ChunkUse } from './chunk-reader.ts'
 import type { Window } from './window-core.ts'
 
 const DIGEST_BYTES = 32
@@ -23,11 +23,16 @@ export interface LoadedWindow extends Disposable {
   readonly pieces: readonly Uint8Array[]
 }
 
-export class ObjectReader {
-  readonly #objects: ObjectStore
-  readonly #chunks: ChunkReader
+/** Where it is known which objects there are. */
+export interface ObjectLookup {
+  stat(id: Address): Promise<ObjectFacts | undefined>
+}
 
-  constructor(objects: ObjectStore, chunks: ChunkReader) {
+export class ObjectReader {
+  readonly #objects: ObjectLookup
+  readonly #chunks: ChunkSource
+
+  constructor(objects: ObjectLookup, chunks: ChunkSource) {
     this.#objects = objects
     this.#chunks = chunks
   }
@@ -55,7 +60,10 @@ export class ObjectReader {
   async load(object: StoredObject, window: Window): Promise<LoadedWindow> {
     const held: ChunkBytes[] = []
     try {
-      for (const { chunk } of window) held.push(await this.#present(await this.#chunkId(object, chunk)))
+      for (const { chunk } of window)
+        held.push(
+          await this.#present(await this.#chunkId(object, chunk), { object: object.id, chunk, facts: object.facts }),
+        )
       return loaded(window, held)
     } catch (error) {
       for (const each of held) each[Symbol.dispose]()
@@ -64,9 +72,9 @@ export class ObjectReader {
   }
 
   /** Ids and chaining values of every chunk, page by page; nothing for an object of one chunk. */
-  async *chunkList({ facts }: StoredObject): AsyncGenerator<readonly PagedChunk[]> {
+  async *chunkList({ id, facts }: StoredObject): AsyncGenerator<readonly PagedChunk[]> {
     for (let page = 0; page * DIGEST_BYTES < facts.pages.length; page += 1) {
-      using held = await this.#present(pageId(facts, page))
+      using held = await this.#present(pageId(facts, page), { object: id, chunk: undefined })
       yield [...chunksOf(held.bytes)]
     }
   }
@@ -79,12 +87,13 @@ export class ObjectReader {
 
   async #chunkId({ id, facts }: StoredObject, chunk: number): Promise<Address> {
     if (facts.pages.length === 0) return id
-    using page = await this.#present(pageId(facts, Math.floor(chunk / PAGE_CHUNKS)))
+    const use = { object: id, chunk: undefined }
+    using page = await this.#present(pageId(facts, Math.floor(chunk / PAGE_CHUNKS)), use)
     return idOnPage(page, chunk)
   }
 
-  async #present(id: Address): Promise<ChunkBytes> {
-    const bytes = await this.#chunks.read(id)
+  async #present(id: Address, use: ChunkUse): Promise<ChunkBytes> {
+    const bytes = await this.#chunks.read(id, use)
     if (bytes === undefined) throw partGone(id)
     return bytes
   }

@@ -12,6 +12,8 @@ import { lostWrites, otherBytes } from '../errors.ts'
 export interface PutRequest {
   /** Of `chunkSize` bytes each, but for the last; each stays as it is until the next but one is asked for. */
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+  /** The same bytes in one piece, if they are in memory. */
+  readonly whole?: Uint8Array
   readonly chunkSize: number
   readonly type: string
   /** What the client says it is; other bytes are a conflict and nothing of them becomes visible. */
@@ -19,7 +21,22 @@ export interface PutRequest {
   /** Keeps the chunks until the object does. */
   readonly upload: string
   /** Who holds the object from its first moment on. */
-  readonly owner?: string | undefined
+  readonly owners: readonly string[]
+  /** Where the drive is one of several targets. */
+  readonly version?: number
+}
+
+/** Puts objects, wherever their copies go. */
+export interface Writer {
+  put(request: PutRequest): Promise<PutResult>
+}
+
+/** An object whose chunks are on the drive, durable or in line to be. */
+export interface StagedObject {
+  readonly built: BuiltObject
+  readonly newChunks: number
+  /** Resolves when every chunk is durable. */
+  durable(): Promise<void>
 }
 
 export interface PutResult {
@@ -28,9 +45,11 @@ export interface PutResult {
   readonly isNew: boolean
   /** Chunks that were not here before. */
   readonly newChunks: number
+  /** Copies made and wanted, where there is more than one target. */
+  readonly copies?: { readonly made: number; readonly wanted: number }
 }
 
-export class ObjectWriter {
+export class ObjectWriter implements Writer {
   readonly #storage: Storage
 
   constructor(storage: Storage) {
@@ -38,6 +57,15 @@ export class ObjectWriter {
   }
 
   async put(request: PutRequest): Promise<PutResult> {
+    const { built, newChunks, durable } = await this.stage(request)
+    const isNew = (await this.#commit(built, request)) === 'new'
+    // An object that was here and had lost chunks has them again: they must be durable before that is said.
+    if (!isNew) await durable()
+    return { address: built.id, size: built.size, isNew, newChunks }
+  }
+
+  /** Stores the chunks, kept by the upload; nothing is visible yet. */
+  async stage(request: Omit<PutRequest, 'type' | 'owners'>): Promise<StagedObject> {
     const builder = new ManifestBuilder(request.chunkSize)
     let newChunks = 0
     let last: Submission | undefined
@@ -55,18 +83,18 @@ export class ObjectWriter {
     if (request.expected !== undefined && request.expected !== built.id) throw otherBytes(request.expected, built.id)
     // The object of no bytes has one chunk of no bytes, so that reading needs no special case.
     if (built.size === 0) await this.#storage.chunks.put(built.id, new Uint8Array(0), { upload: request.upload })
-    const isNew = (await this.#commit(built, request)) === 'new'
-    // An object that was here and had lost chunks has them again: they must be durable before that is said. A drive
-    // that fails takes everything with it that is not durable, so the last one speaks for all.
-    if (!isNew) await last?.durable()
-    return { address: built.id, size: built.size, isNew, newChunks }
+    // A drive that fails takes everything with it that is not durable, so the last one speaks for all.
+    return { built, newChunks, durable: async () => void (await last?.durable()) }
   }
 
-  async #commit(built: BuiltObject, { type, chunkSize, upload, owner }: PutRequest): Promise<'new' | 'present'> {
+  async #commit(built: BuiltObject, request: PutRequest): Promise<'new' | 'present'> {
     const { id, size } = built
     const manifest = built.kind === 'chunked' ? built.manifest : undefined
+    const { type, chunkSize, upload, owners, version } = request
+    const { objects, copies } = this.#storage
+    const object = { id, size, type, chunkSize, manifest, upload, owners }
     try {
-      return await this.#storage.objects.commit({ id, size, type, chunkSize, manifest, upload, owner })
+      return version === undefined ? await objects.commit(object) : await copies.commit({ ...object, version })
     } catch (error) {
       // They were put in line a moment ago and an upload keeps them: only a failed write takes them away again.
       if (error instanceof CairnError && error.code === 'missing_chunks') throw lostWrites()

@@ -13,7 +13,7 @@ export interface StoredChunks {
  */
 export async function storeChunks(
   store: Storage['chunks'],
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   upload: string,
 ): Promise<StoredChunks> {
   let count = 0

@@ -1,6 +1,7 @@
 /** What an operator asks: what is here, how safe it is, and to look again. */
 import { json, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
+import { durabilityReport } from '../domain/durability-report.ts'
 import { noSuchObject } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import { address } from './params.ts'
@@ -14,7 +15,7 @@ export function adminRoutes(parts: StorageParts): RouteTable {
   return [listObjects(parts), durability(parts), scrub(parts), repair(parts)]
 }
 
-function listObjects({ storage, reader }: StorageParts): RouteTable[number] {
+function listObjects({ objects: all, reader }: StorageParts): RouteTable[number] {
   const row = z.strictObject({ address: z.string(), size: z.int(), type: z.string() })
   return route({
     ...admin,
@@ -32,7 +33,7 @@ function listObjects({ storage, reader }: StorageParts): RouteTable[number] {
       },
     },
     handler: async ({ query }) => {
-      const ids = await storage.objects.list(query.cursor, query.limit)
+      const ids = await all.list(query.cursor, query.limit)
       const objects: z.output<typeof row>[] = []
       for (const id of ids) {
         const object = await reader.find(id)
@@ -43,31 +44,18 @@ function listObjects({ storage, reader }: StorageParts): RouteTable[number] {
   })
 }
 
-function durability({ storage, scrubber, placement }: StorageParts): RouteTable[number] {
+function durability(parts: StorageParts): RouteTable[number] {
   return route({
     ...admin,
     method: 'GET',
     path: '/admin/durability',
     summary: 'Copies wanted, and copies read and proved; objects by state; what the scrub has read, and when.',
     responses: { 200: { description: 'The report.', schema: z.looseObject({ target_copies: z.int() }) } },
-    handler: () => {
-      const { unready, isStalled, isCatchingUp, damagedSegments } = storage.facts()
-      const { objects, ...report } = scrubber.report()
-      return json(200, {
-        target_copies: placement.value?.copies ?? 0,
-        observed_copies: scrubber.observedCopies() ?? null,
-        targets: placement.value?.targets ?? 0,
-        objects,
-        drive: { writable: unready === undefined, why: unready?.message ?? '', stalled: isStalled },
-        catching_up: isCatchingUp,
-        damaged_segments: damagedSegments,
-        scrub: report,
-      })
-    },
+    handler: () => json(200, durabilityReport(parts)),
   })
 }
 
-function scrub({ scrubber }: StorageParts): RouteTable[number] {
+function scrub({ scrubs }: StorageParts): RouteTable[number] {
   return route({
     ...admin,
     method: 'POST',
@@ -75,8 +63,8 @@ function scrub({ scrubber }: StorageParts): RouteTable[number] {
     summary: 'Begins a round of the scrub now, if none is under way.',
     responses: { 202: { description: 'Under way.', schema: z.looseObject({}) } },
     handler: () => {
-      scrubber.begin()
-      return json(202, scrubber.report())
+      scrubs.begin()
+      return json(202, scrubs.report())
     },
   })
 }

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { readFrames } from '../domain/chunk-frames.ts'
 import { cachingHeaders, guardHeaders } from '../domain/object-answer.ts'
 import { storeChunks } from '../domain/store-chunks.ts'
+import { READ_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import { address, addressParams, uploadQuery } from './params.ts'
 import { type AnyContext, readScope } from './reading.ts'
@@ -18,7 +19,14 @@ const FRAMES_BYTES_MAX = 64 * 1024 * 1024
 /** Ids looked up in one step; more would hold up everybody else. */
 const LOOK_UP_MAX = 1024
 
-const writeErrors = { write_failed: 503, not_ready: 503, drive_stalled: 503, index_behind: 503, no_space: 507 }
+const writeErrors = {
+  write_failed: 503,
+  not_ready: 503,
+  drive_stalled: 503,
+  drive_failed: 503,
+  index_behind: 503,
+  no_space: 507,
+}
 const stored = z.strictObject({ address: z.string(), new: z.boolean() })
 
 export function chunkRoutes(parts: StorageParts): RouteTable {
@@ -35,7 +43,7 @@ function chunkReads(parts: StorageParts): RouteTable {
       params: addressParams,
       ...readScope(parts.config()),
       responses: { 200: { description: 'Its bytes, proved.', mediaType: 'application/octet-stream' } },
-      errors: { not_found: 404, integrity: 502, read_failed: 503, drive_stalled: 503, rebuilding: 503 },
+      errors: { not_found: 404, ...READ_ERRORS },
       handler: async (context) => await getChunk(parts, context, context.params.address),
     }),
     route({
@@ -52,20 +60,31 @@ function chunkReads(parts: StorageParts): RouteTable {
           schema: z.strictObject({ missing: z.array(z.string()), upload: z.string() }),
         },
       },
-      errors: { rebuilding: 503 },
+      errors: { rebuilding: 503, drive_failed: 503 },
       handler: async ({ body: { ids }, query, corrId }) => {
         const upload = query.upload ?? corrId
         const missing: Address[] = []
+        const { chunks } = landingOf(parts, { ...query, upload })
         for (let at = 0; at < ids.length; at += LOOK_UP_MAX)
-          missing.push(...(await parts.storage.chunks.missing(ids.slice(at, at + LOOK_UP_MAX), upload)))
+          missing.push(...(await chunks.missing(ids.slice(at, at + LOOK_UP_MAX), upload)))
         return json(200, { missing, upload })
       },
     }),
   ]
 }
 
+/** The store that takes the chunks of an upload. */
+function landingOf(
+  { own }: StorageParts,
+  { upload, object }: { readonly upload: string; readonly object?: Address | undefined },
+): StorageOf {
+  return own.landing(object ?? upload).drive.contents.storage
+}
+
+type StorageOf = ReturnType<StorageParts['own']['landing']>['drive']['contents']['storage']
+
 async function getChunk(
-  { chunks, work, runtime, config }: StorageParts,
+  { ownChunks: chunks, work, runtime, config }: StorageParts,
   context: AnyContext,
   id: Address,
 ): Promise<IngressResponse> {
@@ -82,7 +101,8 @@ async function getChunk(
   return { status: 200, headers, body: held.bytes, held }
 }
 
-function putChunk({ storage, work, runtime }: StorageParts): RouteTable[number] {
+function putChunk(parts: StorageParts): RouteTable[number] {
+  const { work, runtime } = parts
   return route({
     method: 'PUT',
     path: '/c/:address',
@@ -101,7 +121,8 @@ function putChunk({ storage, work, runtime }: StorageParts): RouteTable[number] 
     handler: async (context) => {
       const { address: id } = context.params
       const upload = context.query.upload ?? context.corrId
-      const put = async () => await storage.chunks.put(id, context.body, { upload })
+      const { chunks } = landingOf(parts, { ...context.query, upload })
+      const put = async () => await chunks.put(id, context.body, { upload })
       const isNew = (await work.write(put, context)) === 'new'
       runtime.metrics.count('bytes_in_total', { route: '/c/:address' }, context.body.length)
       if (isNew) runtime.metrics.count('chunks_written_total', { tier: 'disk' })
@@ -110,7 +131,8 @@ function putChunk({ storage, work, runtime }: StorageParts): RouteTable[number] 
   })
 }
 
-function postChunks({ storage, runtime }: StorageParts): RouteTable[number] {
+function postChunks(parts: StorageParts): RouteTable[number] {
+  const { runtime } = parts
   return route({
     method: 'POST',
     path: '/c',
@@ -129,7 +151,9 @@ function postChunks({ storage, runtime }: StorageParts): RouteTable[number] {
     errors: { bad_frame: 400, payload_too_large: 413, ...writeErrors },
     handler: async (context) => {
       const frames = readFrames(context.stream ?? [context.body], CHUNKS_MAX)
-      const stored = await storeChunks(storage.chunks, frames, context.query.upload ?? context.corrId)
+      const upload = context.query.upload ?? context.corrId
+      const { chunks } = landingOf(parts, { ...context.query, upload })
+      const stored = await storeChunks(chunks, frames, upload)
       runtime.metrics.count('bytes_in_total', { route: '/c' }, stored.bytes)
       if (stored.new > 0) runtime.metrics.count('chunks_written_total', { tier: 'disk' }, stored.new)
       return json(200, { chunks: stored.chunks, new: stored.new })

@@ -4,10 +4,14 @@ import { type IngressResponse, json, problem, type RouteTable, route } from '@ca
 import { type Address, encodeManifest, entityTagOf, MAX_MANIFEST_BYTES } from '@cairn/wire'
 import { z } from 'zod'
 import { rememberedType } from '../domain/content-type.ts'
+import { copiesHeader } from '../domain/copies-header.ts'
+import type { CommitPlace } from '../domain/manifest-commit.ts'
 import { cachingHeaders, guardHeaders } from '../domain/object-answer.ts'
 import { storedManifest } from '../domain/stored-manifest.ts'
-import { noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'
+import { COPY_ERRORS, noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
+import type { DriveTarget } from '../targets/drive-target.ts'
+import { copyQuery, copyScope, olderCopy, ownersIn } from './copies.ts'
 import { addressParams, uploadQuery } from './params.ts'
 import { type AnyContext, readPatiently, readScope } from './reading.ts'
 
@@ -16,6 +20,7 @@ const MEDIA_TYPE = 'application/vnd.ipld.dag-cbor'
 /** Missing chunks that are named; the client asks `/c/missing` about the rest. */
 const MISSING_NAMED_MAX = 8192
 
+const commitQuery = uploadQuery.extend(copyQuery.shape)
 const committed = z.strictObject({ address: z.string(), size: z.int(), new: z.boolean() })
 
 export function manifestRoutes(parts: StorageParts): RouteTable {
@@ -26,11 +31,16 @@ export function manifestRoutes(parts: StorageParts): RouteTable {
       lane: 'inline',
       summary: 'The manifest of an object of more than one chunk: it proves itself against the address.',
       params: addressParams,
+      query: z.strictObject({ copy: z.string().optional() }),
+      furtherScope: copyScope,
       ...readScope(parts.config()),
       limits: { stream: true },
       responses: { 200: { description: 'Deterministic DAG-CBOR.', mediaType: MEDIA_TYPE } },
       errors: { not_found: 404, single_chunk: 404, ...READ_ERRORS },
-      handler: async (context) => await getManifest(parts, context, context.params.address),
+      handler: async (context) => {
+        const { address } = context.params
+        return await getManifest(parts, context, address, context.query.copy !== undefined)
+      },
     }),
     route({
       method: 'PUT',
@@ -40,7 +50,8 @@ export function manifestRoutes(parts: StorageParts): RouteTable {
       summary:
         'Commits an upload: every chunk is proved against the manifest, and the object is visible at once. Its media type is `X-Object-Type`.',
       params: addressParams,
-      query: uploadQuery,
+      query: commitQuery,
+      furtherScope: copyScope,
       body: 'bytes',
       limits: { stream: true, streamBytes: MAX_MANIFEST_BYTES },
       responses: {
@@ -52,22 +63,32 @@ export function manifestRoutes(parts: StorageParts): RouteTable {
         conflict: 409,
         chunk_mismatch: 409,
         missing_chunks: 409,
+        ...COPY_ERRORS,
         payload_too_large: 413,
         read_failed: 503,
         ...WRITE_ERRORS,
       },
       handler: async (context) => {
-        const upload = context.query.upload ?? context.corrId
-        return await putManifest(parts, context, context.params.address, upload)
+        try {
+          return await putManifest(parts, context, context.params.address, context.query)
+        } catch (error) {
+          return olderCopy(error, context.corrId)
+        }
       },
     }),
   ]
 }
 
-async function getManifest(parts: StorageParts, context: AnyContext, id: Address): Promise<IngressResponse> {
-  const { reader, work, config } = parts
-  const object = await reader.find(id)
-  if (object === undefined) throw noSuchObject(id)
+async function getManifest(
+  parts: StorageParts,
+  context: AnyContext,
+  id: Address,
+  isCopy: boolean,
+): Promise<IngressResponse> {
+  const { work, config } = parts
+  const reader = isCopy ? (await parts.own.holder(id))?.drive.contents.reader : parts.reader
+  const object = await reader?.find(id)
+  if (reader === undefined || object === undefined) throw noSuchObject(id)
   const manifest = await work.read(async () => await storedManifest(reader, object), context)
   const isPrivate = config().auth.read_requires_capability
   const common = [...cachingHeaders(entityTagOf(id), isPrivate), ...guardHeaders(isPrivate)]
@@ -78,11 +99,16 @@ async function putManifest(
   parts: StorageParts,
   context: AnyContext,
   id: Address,
-  upload: string,
+  query: z.output<typeof commitQuery>,
 ): Promise<IngressResponse> {
   const { commits, events, runtime } = parts
+  const upload = query.upload ?? context.corrId
   const beganAt = runtime.clock.now()
+  const landing = parts.own.landing(query.object ?? upload)
+  const place = query.copy === undefined ? parts.commitPlace(landing) : copyPlace(parts, landing, query)
+  if (query.copy !== undefined) parts.peersGate.admit(context.headers)
   const outcome = await commits.commit({
+    place,
     id,
     body: context.stream ?? nothing(),
     type: rememberedType(context.headers.get('x-object-type')),
@@ -91,11 +117,24 @@ async function putManifest(
     inPool: async (read) => await readPatiently(parts, context, read),
   })
   if (outcome.tag === 'missing') return missingChunks(outcome.ids, context.corrId)
-  const { isNew, size } = outcome
+  const { isNew, size, copies } = outcome
   runtime.metrics.observe('storage_put_latency_seconds', (runtime.clock.now() - beganAt) / 1000, { route: PATH })
   events.publish({ topic: 'storage.ingest', body: { address: id, new: isNew, bytes: size, corr_id: context.corrId } })
-  const headers = ['Location', `/o/${id}`, 'ETag', entityTagOf(id)]
+  const headers = ['Location', `/o/${id}`, 'ETag', entityTagOf(id), ...copiesHeader(copies)]
   return json(isNew ? 201 : 200, { address: id, size, new: isNew }, headers)
+}
+
+/** A copy from another node: on the drive its chunks are on, and nowhere else. */
+function copyPlace(parts: StorageParts, landing: DriveTarget, query: z.output<typeof commitQuery>): CommitPlace {
+  const { copy: version = 0, owners } = query
+  return {
+    chunks: landing.drive.contents.chunks,
+    commit: async (object) => {
+      await parts.own.mustBeNewer(object.id, version)
+      const { copies } = landing.drive.contents.storage
+      return { isNew: (await copies.commit({ ...object, version, owners: ownersIn(owners) })) === 'new' }
+    },
+  }
 }
 
 function missingChunks(ids: readonly Address[], corrId: string): IngressResponse {

@@ -6,7 +6,7 @@ import { type BytesAnswer, ObjectAnswers, preconditionFailed } from '../domain/o
 import { ObjectBytes } from '../domain/object-bytes.ts'
 import type { LoadedWindow, StoredObject } from '../domain/object-reader.ts'
 import type { Window } from '../domain/window-core.ts'
-import { noSuchObject } from '../errors.ts'
+import { noSuchObject, READ_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import { addressParams } from './params.ts'
 import { type AnyContext, readPatiently, readScope } from './reading.ts'
@@ -43,10 +43,7 @@ export function objectReads(parts: StorageParts): RouteTable {
         not_found: 404,
         precondition_failed: 412,
         range_not_satisfiable: 416,
-        integrity: 502,
-        read_failed: 503,
-        drive_stalled: 503,
-        rebuilding: 503,
+        ...READ_ERRORS,
       },
       limits: { stream: true },
       handler: (context) => getObject(parts, answers, context, context.params.address),
@@ -55,7 +52,7 @@ export function objectReads(parts: StorageParts): RouteTable {
 }
 
 function getObject(parts: StorageParts, answers: ObjectAnswers, context: AnyContext, id: Address): Answer {
-  const facts = parts.storage.objects.statRecent(id)
+  const facts = parts.objects.statRecent(id)
   if (facts !== undefined) return answerObject(parts, answers, context, { id, facts })
   return parts.reader.find(id).then((object) => {
     if (object === undefined) throw noSuchObject(id)

@@ -1,12 +1,15 @@
 /** `PUT`, `POST` and `DELETE /o`: objects in and out. */
 import { empty, type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
-import { type Address, addressOf } from '@cairn/wire'
+import { CHUNK_BYTES_MAX } from '@cairn/store'
+import { type Address, addressOf, type Scope } from '@cairn/wire'
 import { z } from 'zod'
 import { rememberedType } from '../domain/content-type.ts'
+import { copiesHeader } from '../domain/copies-header.ts'
 import { cutStream, cutWhole } from '../domain/cut.ts'
 import type { PutResult } from '../domain/object-writer.ts'
-import { noSuchObject, objectTooLarge, otherBytes, WRITE_ERRORS } from '../errors.ts'
+import { COPY_ERRORS, noSuchObject, objectTooLarge, otherBytes, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
+import { copyQuery, copyScope, olderCopy, ownersIn } from './copies.ts'
 import { addressParams } from './params.ts'
 
 const putAnswer = z.strictObject({ address: z.string(), size: z.int(), new: z.boolean() })
@@ -15,11 +18,21 @@ const putResponses = {
   201: { description: 'Stored, durably.', schema: putAnswer },
 }
 const streamQuery = z.strictObject({ stream: z.string().optional() })
-const putQuery = streamQuery.extend({ hold: z.string().optional() })
+const chunkSize = z.coerce
+  .number()
+  .int()
+  .min(16 * 1024)
+  .max(CHUNK_BYTES_MAX)
+const putQuery = streamQuery.extend({
+  hold: z.string().optional(),
+  chunk_size: chunkSize.optional(),
+  ...copyQuery.shape,
+})
+const removeQuery = z.strictObject({ copy: copyQuery.shape.copy, agreed: z.string().optional() })
 
 /** Who asks for a hold needs the scope of holds as well. */
-function holdScope({ queryText }: { readonly queryText: string }): 'storage:hold' | undefined {
-  return new URLSearchParams(queryText).has('hold') ? 'storage:hold' : undefined
+function furtherScope(head: { readonly queryText: string }): Scope | undefined {
+  return new URLSearchParams(head.queryText).has('hold') ? 'storage:hold' : copyScope(head)
 }
 
 function isStreamed({ queryText }: { readonly queryText: string }): boolean {
@@ -45,13 +58,22 @@ export function objectWrites(parts: StorageParts): RouteTable {
       method: 'PUT',
       path: '/o/:address',
       summary:
-        'Stores the body if it is what the address says. `?stream` as above. `?hold=OWNER` holds the object in the same durable step; it needs `storage:hold` too.',
-      furtherScope: holdScope,
+        'Stores the body if it is what the address says. `?stream` as above. `?hold=OWNER` holds the object in the same durable step; it needs `storage:hold` too. `?copy=VERSION` is a copy from another node.',
+      furtherScope,
       query: putQuery,
       params: addressParams,
       responses: putResponses,
-      errors: { conflict: 409, payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...WRITE_ERRORS },
+      errors: {
+        conflict: 409,
+        ...COPY_ERRORS,
+        payload_too_large: 413,
+        decompress_cap: 413,
+        ratio_cap: 413,
+        ...WRITE_ERRORS,
+      },
       handler: async (context) => {
+        const { copy } = context.query
+        if (copy !== undefined) return await putCopy(parts, context, copy)
         const wanted = { expected: context.params.address, owner: context.query.hold }
         return await putObject(parts, context, '/o/:address', wanted)
       },
@@ -63,11 +85,14 @@ export function objectWrites(parts: StorageParts): RouteTable {
       scope: 'storage:delete',
       summary: 'Drops the object, durably. Chunks nobody else needs go later.',
       params: addressParams,
+      query: removeQuery,
+      furtherScope: copyScope,
       responses: { 204: { description: 'Gone.' } },
-      errors: { not_found: 404, referenced: 409, ...WRITE_ERRORS },
+      errors: { not_found: 404, referenced: 409, ...COPY_ERRORS, ...WRITE_ERRORS },
       handler: async (context) => {
         const { address } = context.params
-        const wasHere = await parts.work.write(async () => await parts.storage.objects.remove(address), context)
+        if (context.query.copy !== undefined) return await removeCopy(parts, context, context.query.copy)
+        const wasHere = await parts.work.write(async () => await parts.objects.remove(address), context)
         if (!wasHere) throw noSuchObject(address)
         return empty(204)
       },
@@ -76,6 +101,42 @@ export function objectWrites(parts: StorageParts): RouteTable {
 }
 
 type PutContext = RequestContext<unknown, unknown, Uint8Array>
+
+type CopyContext = RequestContext<z.output<typeof addressParams>, z.output<typeof putQuery>, Uint8Array>
+
+/** A whole object from another node, for the drives of this one. */
+async function putCopy(parts: StorageParts, context: CopyContext, version: number): Promise<IngressResponse> {
+  const { own, work, peersGate, config } = parts
+  const { params, query, body, headers, corrId } = context
+  const { address: id } = params
+  peersGate.admit(headers)
+  const actual = addressOf(body)
+  if (actual !== id) throw otherBytes(id, actual)
+  const type = rememberedType(headers.get('content-type'))
+  const size = query.chunk_size ?? config().chunk_size
+  const copy = { id, bytes: body, type, chunkSize: size, version, owners: ownersIn(query.owners) }
+  try {
+    const isNew = (await work.write(async () => await own.put(copy), context)) === 'new'
+    return json(isNew ? 201 : 200, { address: id, size: body.length, new: isNew })
+  } catch (error) {
+    return olderCopy(error, corrId)
+  }
+}
+
+type RemoveContext = RequestContext<z.output<typeof addressParams>, z.output<typeof removeQuery>, unknown>
+
+/** A delete another node knows of. */
+async function removeCopy(parts: StorageParts, context: RemoveContext, version: number): Promise<IngressResponse> {
+  const { own, work, peersGate } = parts
+  peersGate.admit(context.headers)
+  const how = { isAgreed: context.query.agreed !== undefined }
+  try {
+    await work.write(async () => await own.remove(context.params.address, version, how), context)
+    return empty(204)
+  } catch (error) {
+    return olderCopy(error, context.corrId)
+  }
+}
 
 interface Wanted {
   readonly expected?: Address
@@ -91,12 +152,11 @@ async function putObject(
   const { runtime, events } = parts
   const beganAt = runtime.clock.now()
   const result = await storeBody(parts, context, wanted)
-  const { address, size, isNew, newChunks } = result
+  const { address, size, isNew, copies } = result
   runtime.metrics.observe('storage_put_latency_seconds', (runtime.clock.now() - beganAt) / 1000, { route: path })
   runtime.metrics.count('bytes_in_total', { route: path }, size)
-  if (newChunks > 0) runtime.metrics.count('chunks_written_total', { tier: 'disk' }, newChunks)
   events.publish({ topic: 'storage.ingest', body: { address, new: isNew, bytes: size, corr_id: context.corrId } })
-  const headers = ['Location', `/o/${address}`, 'ETag', `"${address}"`]
+  const headers = ['Location', `/o/${address}`, 'ETag', `"${address}"`, ...copiesHeader(copies)]
   return json(isNew ? 201 : 200, { address, size, new: isNew }, headers)
 }
 
@@ -107,13 +167,15 @@ async function storeBody(
 ): Promise<PutResult> {
   const { chunk_size: chunkSize, limits } = config()
   const type = rememberedType(context.headers.get('content-type'))
-  const request = { type, chunkSize, expected, owner, upload: context.corrId }
+  const owners = owner === undefined ? [] : [owner]
+  const request = { type, chunkSize, expected, owners, upload: context.corrId }
   const { stream, body } = context
   if (stream === undefined) {
     // All of it is here: what is not what it says is refused before any of it is stored.
     const actual = expected === undefined ? undefined : addressOf(body)
     if (expected !== undefined && actual !== undefined && actual !== expected) throw otherBytes(expected, actual)
-    return await work.write(async () => await writer.put({ ...request, chunks: cutWhole(body, chunkSize) }), context)
+    const whole = { chunks: cutWhole(body, chunkSize), whole: body }
+    return await work.write(async () => await writer.put({ ...request, ...whole }), context)
   }
   const declared = Number(context.headers.get('content-length') ?? 0)
   if (declared > limits.max_object_bytes) throw objectTooLarge(limits.max_object_bytes)

@@ -1,4 +1,5 @@
 import type { Health, TaskBody, Watch } from '@cairn/kernel'
+import type { Replication } from '../replication/open-replication.ts'
 
 /** Where copies should be. */
 export interface Placement {
@@ -10,11 +11,26 @@ export interface Placement {
 
 const ONE_TARGET: Placement = { copies: 1, targets: 1 }
 
-/** Keeps `placement` fresh. With one target it never changes, so the task says it once and ends. */
-export function placementClient(placement: Watch<Placement | undefined>, health: Health): TaskBody {
-  return async () => {
-    placement.set(ONE_TARGET)
+/**
+ * Says where copies should be, and keeps fresh which peers are there. Targets are configured, so without peers there is
+ * nothing to keep fresh: it says so once, and ends.
+ */
+export function placementClient(
+  placement: Watch<Placement | undefined>,
+  health: Health,
+  replication: Pick<Replication, 'replicas' | 'peers'> | undefined,
+  onChange: () => void,
+): TaskBody {
+  return async ({ draining }) => {
+    const copies = replication?.replicas.copies ?? ONE_TARGET.copies
+    // Asked once before anybody writes: a peer that is not known to be there takes no copies.
+    if (replication !== undefined && replication.peers.count > 0) await replication.peers.round(draining)
+    placement.set({ copies, targets: replication?.replicas.targets.length ?? ONE_TARGET.targets })
     health.meet('placement_cache_warm')
-    await Promise.resolve()
+    if (replication === undefined || replication.peers.count === 0) return
+    for (;;) {
+      await replication.peers.pause(draining)
+      if (await replication.peers.round(draining)) onChange()
+    }
   }
 }

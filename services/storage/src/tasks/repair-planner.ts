@@ -4,26 +4,30 @@
  *     every round, or when asked ─▶ chunks of the objects asked for ─▶ `repair`, as far as there is room
  *                                                                        └─ full: the next round goes on from there
  *
+ *     several targets: everything this node holds, against what every target says it has (`replication/repair-plan.ts`)
+ *
  * With one target no chunk can lack a copy, so only what an operator asks for is planned: each chunk is proved again.
  */
 import { isKind, type TaskBody } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { type Address, addressFromDigest } from '@cairn/wire'
 import type { StorageParts } from '../parts.ts'
+import type { RepairPlan } from '../replication/repair-plan.ts'
 import { canWait, jittered } from './round.ts'
 
-type Planned = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubber' | 'events'>
+type Planned = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubs' | 'events' | 'replication'>
 
 export function repairPlanner(platform: Platform, parts: Planned, intervalMs: number): TaskBody {
-  const { placement, repairs, scrubber, events } = parts
+  const { placement, repairs, scrubs, events, replication } = parts
   return async ({ draining }) => {
     const { copies } = await placement.until((value) => value !== undefined, { signal: draining })
     platform.metrics.set('rf_target', copies)
     for (;;) {
       const seen = repairs.asked.version
-      platform.metrics.set('rf_observed', scrubber.observedCopies() ?? 0)
-      const chunks = await planRound(platform, parts)
-      if (chunks > 0) events.publish({ topic: 'storage.repair.planned', body: { chunks } })
+      const planned = (await planRequests(platform, parts)) + (await planAll(platform, replication?.plan, draining))
+      const observed = replication === undefined ? scrubs.observedCopies() : replication.plan.last?.proved
+      platform.metrics.set('rf_observed', observed ?? 0)
+      if (planned > 0) events.publish({ topic: 'storage.repair.planned', body: { repairs: planned } })
       const timer = platform.clock.timer(jittered(platform, intervalMs), () => repairs.wakePlanner())
       try {
         await repairs.asked.changed(seen, { signal: draining })
@@ -34,11 +38,23 @@ export function repairPlanner(platform: Platform, parts: Planned, intervalMs: nu
   }
 }
 
-/** How many repairs there was room for. */
-async function planRound(platform: Platform, { reader, repairs }: Planned): Promise<number> {
+/** With several targets: everything. A drive that fails meanwhile is looked at again in the next round. */
+async function planAll(platform: Platform, plan: RepairPlan | undefined, signal: AbortSignal): Promise<number> {
+  try {
+    return (await plan?.round(signal)) ?? 0
+  } catch (error) {
+    if (!canWait(error) && !isKind(error, 'Internal') && !isKind(error, 'NotFound')) throw error
+    platform.log.warn({ error }, 'a round of the repair planner was not finished')
+    return 0
+  }
+}
+
+/** What an operator, or a put with too few copies, asked for: how many repairs there was room for. */
+async function planRequests(platform: Platform, { reader, repairs, replication }: Planned): Promise<number> {
   let planned = 0
   for (const { object, from } of repairs.requests()) {
     try {
+      planned += (await replication?.plan.object(object)) ?? 0
       let at = 0
       let isFull = false
       for await (const chunk of chunksOf(reader, object)) {

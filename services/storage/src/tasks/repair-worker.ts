@@ -1,45 +1,101 @@
-import { isKind, type TaskBody, TokenBucket } from '@cairn/kernel'
+import { isKind, Semaphore, type TaskBody, TokenBucket } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
-import { REPAIR_COST_BYTES, type Repair } from '../domain/repairs.ts'
+import type { Address } from '@cairn/wire'
+import { type Pace, REPAIR_COST_BYTES, type Repair, type Repaired } from '../domain/repairs.ts'
 import type { StorageParts } from '../parts.ts'
+import { repairBudget } from '../replication/repair-core.ts'
+import type { LocalDrive } from '../targets/local-drive.ts'
 import { canWait } from './round.ts'
 
-type Repairing = Pick<StorageParts, 'storage' | 'repairs' | 'events'>
+type Repairing = Pick<StorageParts, 'drives' | 'repairs' | 'events' | 'scrubs' | 'heal'>
 
 /**
- * Makes the repairs in the queue, all workers together within one budget. With one target there is no copy to repair
- * from: the chunk is proved again, and one that is still damaged waits to be put again.
+ * Makes the repairs in the queue, all workers together within one budget. A chunk is proved again, and one that is
+ * damaged is healed from another copy; with one target there is none, and it waits to be put again.
  */
 export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecond: number): TaskBody {
-  const burst = Math.max(bytesPerSecond, REPAIR_COST_BYTES)
-  const budget = new TokenBucket(platform.clock, { rate: bytesPerSecond, burst })
+  const { rate, burst } = repairBudget(bytesPerSecond)
+  const budget = new TokenBucket(platform.clock, { rate, burst })
+  const payer = new Semaphore(1)
   const { clock, metrics } = platform
   return async ({ aborting }) => {
+    const pace: Pace = async (bytes) => {
+      const askedAt = clock.now()
+      {
+        // More than the bucket holds is taken in parts. One worker at a time, so that two who paid at the same time do
+        // not move what took both of them seconds to pay in the same moment.
+        using _turn = await payer.acquire({ signal: aborting })
+        for (let left = bytes; left > 0; left -= burst) await budget.take(Math.min(left, burst), { signal: aborting })
+      }
+      metrics.observe('repair_wait_seconds', (clock.now() - askedAt) / 1000)
+      metrics.count('repair_bytes_total', { phase: 'executed' }, bytes)
+    }
     for (;;) {
       const next = await parts.repairs.queue.recv({ signal: aborting })
       if (next.tag === 'closed') return
-      const askedAt = clock.now()
-      await budget.take(REPAIR_COST_BYTES, { signal: aborting })
       const beganAt = clock.now()
-      metrics.observe('repair_wait_seconds', (beganAt - askedAt) / 1000)
-      await repairOne(platform, parts, next.item)
+      try {
+        await repairOne(platform, parts, next.item, pace)
+      } finally {
+        parts.repairs.ended(next.item)
+      }
       metrics.count('repair_seconds_total', { phase: 'executed' }, (clock.now() - beganAt) / 1000)
     }
   }
 }
 
-async function repairOne({ metrics, log }: Platform, parts: Repairing, { chunk }: Repair): Promise<void> {
+async function repairOne({ metrics, log }: Platform, parts: Repairing, repair: Repair, pace: Pace): Promise<void> {
+  const name = repair.tag === 'chunk' ? repair.chunk.slice(0, 11) : repair.name.slice(0, 80)
   try {
-    if ((await parts.storage.chunks.inspect(chunk)) === 'sound') {
-      metrics.count('repair_bytes_total', { phase: 'executed' }, REPAIR_COST_BYTES)
-      parts.events.publish({ topic: 'storage.repair.executed', body: { chunk, bytes: REPAIR_COST_BYTES } })
+    const done = repair.tag === 'chunk' ? await repairChunk(parts, repair, pace) : await repair.run(pace)
+    if (done.tag === 'skipped') {
+      metrics.count('repair_skipped_total', { reason: done.reason })
       return
     }
-    metrics.count('repair_skipped_total', { reason: 'no_copy' })
+    parts.events.publish({ topic: 'storage.repair.executed', body: { repair: name, bytes: done.bytes } })
   } catch (error) {
     const isDamaged = isKind(error, 'Integrity')
-    if (!isDamaged && !isKind(error, 'Internal') && !canWait(error)) throw error
-    log.warn({ chunk: chunk.slice(0, 11), error }, 'a chunk could not be repaired')
+    if (!isDamaged && !isKind(error, 'Internal') && !isKind(error, 'Conflict') && !canWait(error)) throw error
+    log.warn({ repair: name, error }, 'a repair was not made')
     metrics.count('repair_skipped_total', { reason: isDamaged ? 'no_copy' : 'drive' })
+  }
+}
+
+/** Proves the chunk where it is said to be damaged, or on every drive that has it. */
+async function repairChunk(
+  parts: Repairing,
+  { chunk, drive: id }: Extract<Repair, { tag: 'chunk' }>,
+  pace: Pace,
+): Promise<Repaired> {
+  const drives = parts.drives.open.filter((drive) => id === undefined || drive.id === id)
+  let bytes = 0
+  let isMissed = true
+  for (const drive of drives) {
+    await pace(REPAIR_COST_BYTES)
+    switch (await inspect(drive, chunk)) {
+      case 'sound':
+        isMissed = false
+        bytes += REPAIR_COST_BYTES
+        break
+      case 'damaged': {
+        const healed = await parts.heal(drive, chunk, pace)
+        if (healed.tag === 'skipped') return healed
+        parts.scrubs.healed(drive, chunk)
+        isMissed = false
+        bytes += healed.bytes
+        break
+      }
+      case 'absent':
+    }
+  }
+  return isMissed ? { tag: 'skipped', reason: 'no_copy' } : { tag: 'repaired', bytes }
+}
+
+async function inspect(drive: LocalDrive, chunk: Address): Promise<'sound' | 'absent' | 'damaged'> {
+  try {
+    return await drive.contents.storage.chunks.inspect(chunk)
+  } catch (error) {
+    if (isKind(error, 'Integrity')) return 'damaged'
+    throw error
   }
 }

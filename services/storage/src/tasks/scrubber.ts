@@ -1,5 +1,5 @@
 /**
- * Reads everything, at its own pace, and proves it.
+ * Reads everything on one drive, at its own pace, and proves it.
  *
  *     begin ─▶ chunk after chunk, in order ─▶ objects counted ─▶ end of the round ─▶ waits for the next
  *                  └─ every 256 chunks the place is written down: a restart goes on from there
@@ -10,10 +10,10 @@ import { isKind, sleep, type TaskBody, TokenBucket, Watch } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { Storage } from '@cairn/store'
 import { type Address, parseAddress } from '@cairn/wire'
-import { countObjects } from '../domain/object-census.ts'
-import type { ObjectReader } from '../domain/object-reader.ts'
+import { takeCensus } from '../domain/object-census.ts'
 import type { Repairs } from '../domain/repairs.ts'
 import { coverageAt, type Place, readPlace, type ScrubReport, START, writePlace } from '../domain/scrub-place.ts'
+import type { LocalDrive } from '../targets/local-drive.ts'
 import { canWait } from './round.ts'
 
 const PAGE = 256
@@ -26,17 +26,24 @@ const RETRY_MS = 5000
 /** Damaged chunks that are remembered; the count goes on. */
 const DAMAGED_NAMED_MAX = 1000
 
-export interface ScrubberOptions {
-  readonly reader: ObjectReader
-  readonly repairs: Repairs
-  readonly directory: string
-  readonly bytesPerSecond: number
+/** What all scrubs of the node may read together. */
+export function scrubPace({ clock }: Platform, bytesPerSecond: number): TokenBucket {
+  return new TokenBucket(clock, { rate: bytesPerSecond, burst: Math.max(CHUNK_COST, bytesPerSecond) })
+}
+
+/** What the last round that began and ended in this life has read. */
+interface Proof {
+  /** Of a drive that went and came back, nothing is proved. */
+  readonly storage: Storage
+  /** Records up to here were on the drive when it began. */
+  readonly upToLsn: number
+  /** Objects it found damaged, and the chunks that are to be healed. */
+  readonly damaged: ReadonlyMap<Address, Set<Address>>
 }
 
 export class Scrubber {
   readonly #platform: Platform
-  readonly #storage: Storage
-  readonly #reader: ObjectReader
+  readonly #drive: LocalDrive
   readonly #repairs: Repairs
   readonly #path: string
   readonly #pace: TokenBucket
@@ -44,16 +51,33 @@ export class Scrubber {
   readonly #asked = new Watch(0)
   #place: Place = START
   #isReading = false
+  /** Where the journal was when the round under way began; absent if an earlier life began it. */
+  #beganAtLsn: number | undefined
+  #proof: Proof | undefined
 
-  constructor(platform: Platform, storage: Storage, options: ScrubberOptions) {
+  constructor(platform: Platform, drive: LocalDrive, repairs: Repairs, pace: TokenBucket) {
     this.#platform = platform
-    this.#storage = storage
-    this.#reader = options.reader
-    this.#repairs = options.repairs
-    this.#path = `${options.directory}/scrub.json`
-    const { bytesPerSecond } = options
-    const burst = Math.max(CHUNK_COST, bytesPerSecond)
-    this.#pace = new TokenBucket(platform.clock, { rate: bytesPerSecond, burst })
+    this.#drive = drive
+    this.#repairs = repairs
+    this.#path = `${drive.path}/scrub.json`
+    this.#pace = pace
+  }
+
+  /** Whether this record of the object, and every chunk of it, was read and hashed in this life. */
+  proves(id: Address, lsn: number): boolean {
+    const { state } = this.#drive
+    if (this.#proof === undefined || state.tag === 'failed' || state.storage !== this.#proof.storage) return false
+    return lsn <= this.#proof.upToLsn && !this.#proof.damaged.has(id)
+  }
+
+  /** A chunk that was damaged was hashed and written again. */
+  healed(chunk: Address): void {
+    const left = new Map<Address, Set<Address>>()
+    for (const [object, chunks] of this.#proof?.damaged ?? []) {
+      const others = chunks.difference(new Set([chunk]))
+      if (others.size > 0) left.set(object, others)
+    }
+    if (this.#proof !== undefined) this.#proof = { ...this.#proof, damaged: left }
   }
 
   /** A round begins now, unless one is under way. */
@@ -81,6 +105,7 @@ export class Scrubber {
   }
 
   readonly run: TaskBody = async ({ draining }) => {
+    while (this.#drive.state.tag === 'failed') await sleep(this.#platform.clock, RETRY_MS, { signal: draining })
     this.#place = await readPlace(this.#platform.disk, this.#path)
     for (;;) {
       // A round that a stop or a failing drive cut off goes on where it was.
@@ -111,11 +136,14 @@ export class Scrubber {
   async #round(signal: AbortSignal): Promise<void> {
     this.#isReading = true
     try {
-      if (this.#place.cursor === null)
+      const { storage } = this.#drive.contents
+      if (this.#place.cursor === null) {
         this.#place = { ...START, objects: this.#place.objects, completed_at: this.#place.completed_at }
+        this.#beganAtLsn = storage.facts().syncedLsn
+      }
       for (;;) {
         const after = this.#place.cursor === null ? undefined : parseAddress(this.#place.cursor)
-        const ids = await this.#storage.chunks.list(after, PAGE)
+        const ids = await storage.chunks.list(after, PAGE)
         for (const id of ids) await this.#inspect(id, signal)
         if (ids.length < PAGE) {
           await this.#complete()
@@ -130,7 +158,12 @@ export class Scrubber {
   }
 
   async #complete(): Promise<void> {
-    const objects = await countObjects(this.#storage, this.#reader, new Set(this.#place.damaged))
+    const { storage, reader } = this.#drive.contents
+    const { sound, damaged } = await takeCensus(storage, reader, new Set(this.#place.damaged))
+    const objects = { sound, damaged: damaged.size }
+    // More were damaged than are remembered: then nothing is proved until the next round.
+    const isKnown = this.#place.damaged_count === this.#place.damaged.length
+    if (this.#beganAtLsn !== undefined && isKnown) this.#proof = { storage, upToLsn: this.#beganAtLsn, damaged }
     this.#place = { ...this.#place, cursor: null, objects, completed_at: this.#platform.clock.wall() }
     await this.#save()
   }
@@ -139,13 +172,13 @@ export class Scrubber {
     await this.#pace.take(CHUNK_COST, { signal })
     const { metrics } = this.#platform
     try {
-      if ((await this.#storage.chunks.inspect(id)) === 'absent') return
+      if ((await this.#drive.contents.storage.chunks.inspect(id)) === 'absent') return
       metrics.count('scrub_chunks_total', { result: 'sound' })
       this.#place = { ...this.#place, read: this.#place.read + 1 }
     } catch (error) {
       if (!isKind(error, 'Integrity')) throw error
       metrics.count('scrub_chunks_total', { result: 'damaged' })
-      this.#repairs.damaged(id)
+      this.#repairs.damaged(id, this.#drive.id)
       const { read, damaged, damaged_count: count } = this.#place
       const named = damaged.length < DAMAGED_NAMED_MAX ? [...damaged, id] : damaged
       this.#place = { ...this.#place, read: read + 1, damaged: named, damaged_count: count + 1 }

@@ -1,0 +1,81 @@
+/** A whole node as another process sees it: when it answers, what it takes while nobody asks. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const LAUNCHER = fileURLToPath(new URL('../../cli/bin/cairn.js', import.meta.url))
+const LOOK_EVERY_MS = 5
+const PATIENCE_MS = 60_000
+const PORTS = 6
+/** Clock ticks of /proc in a second. */
+const TICKS = 100
+
+export class WholeNode {
+  /** From exec to the first 200 of `/readyz` on every port. */
+  readonly readyMs: number
+  readonly #process: ChildProcess
+
+  private constructor(child: ChildProcess, readyMs: number) {
+    this.#process = child
+    this.readyMs = readyMs
+  }
+
+  /** Starts one on this directory and asks it until all of its ports say that they are ready. */
+  static async start(data: string, portBase: number): Promise<WholeNode> {
+    const startedAt = performance.now()
+    const args = [LAUNCHER, 'start', '--data', data, '--port-base', String(portBase)]
+    const child = spawn(process.execPath, args, { stdio: 'ignore' })
+    for (let port = portBase; port < portBase + PORTS; port += 1) {
+      while (!(await isReady(port))) {
+        if (child.exitCode !== null || performance.now() - startedAt > PATIENCE_MS)
+          throw new Error(`The node does not answer on port ${port}.`)
+        await sleep(LOOK_EVERY_MS)
+      }
+    }
+    return new WholeNode(child, performance.now() - startedAt)
+  }
+
+  /** Resident, in MiB. */
+  memory(): number {
+    const [, kilobytes = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(this.#read('status')) ?? []
+    return Number(kilobytes) / 1024
+  }
+
+  /** Percent of one core over this time. */
+  async load(overMs: number): Promise<number> {
+    const [from, startedAt] = [this.#ticks(), performance.now()]
+    await sleep(overMs)
+    const seconds = (performance.now() - startedAt) / 1000
+    // Nothing at all cannot be told from less than one tick.
+    const ticks = Math.max(1, this.#ticks() - from)
+    return (100 * ticks) / TICKS / seconds
+  }
+
+  async stop(): Promise<void> {
+    const gone = once(this.#process, 'exit')
+    this.#process.kill('SIGTERM')
+    await gone
+  }
+
+  #ticks(): number {
+    const [, after = ''] = this.#read('stat').split(') ')
+    const fields = after.split(' ')
+    return Number(fields[11]) + Number(fields[12])
+  }
+
+  #read(file: string): string {
+    return readFileSync(`/proc/${this.#process.pid ?? 0}/${file}`, 'utf8')
+  }
+}
+
+async function isReady(port: number): Promise<boolean> {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`)
+    await answer.arrayBuffer()
+    return answer.status === 200
+  } catch {
+    return false
+  }
+}

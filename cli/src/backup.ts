@@ -1,0 +1,138 @@
+/** `cairn backup create|restore`: a copy of everything that cannot be made again, and a node out of it. */
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { CairnError, KERNEL_METRICS, MemoryLog, MemoryMetrics, SystemClock, systemRuntime } from '@cairn/kernel'
+import { backupBytes, backupSize, configSchemas, createBackup, Machine, restoreBackup, SERVICES } from '@cairn/node'
+import { loadConfig, RealDisk, replaceSmallFile } from '@cairn/platform'
+import { spellBytes, spellCount, spellSeconds } from './amounts.ts'
+import { BACKUP_RECORD, type BackupRecord } from './backup-record.ts'
+import type { CommandContext, Run } from './command.ts'
+import { sourcesOf } from './config.ts'
+import { withNode } from './node-admin.ts'
+import { dataFlag, dataPath } from './places.ts'
+import { Progress } from './progress.ts'
+
+/** How long the node waits for the next sign of life before it takes up its upkeep again. */
+const HOLD_S = 60
+const RENEW_MS = 15_000
+
+/** Copies the data directory, consistently while the node runs; with a passphrase, private keys too. */
+export const create: Run = async (context) => {
+  const { given, terminal } = context
+  const clock = new SystemClock()
+  const data = dataPath(given, terminal.environment)
+  const into = resolve(given.operands[0] ?? '')
+  const passphrase = await passphraseOf(context)
+  const drives = await drivesOf(context)
+  const progress = new Progress(terminal, given, clock)
+  const totalBytes = await backupBytes(data, drives)
+  const report = await whileHeld(context, async (renew) => {
+    let bytes = 0
+    const onPiece = async (more: number): Promise<void> => {
+      bytes += more
+      progress.show({ bytes, totalBytes })
+      await renew()
+    }
+    return await createBackup({ data, into, drives, passphrase, now: clock.wall(), onPiece })
+  })
+  progress.end({ bytes: report.bytes, totalBytes: report.bytes, files: report.files })
+  await remember(data, { completed_at: clock.wall(), path: into, bytes: report.bytes })
+  return {
+    result: { path: into, ...report },
+    data: `${into}\n`,
+    message: `${spellCount(report.files, 'file')}, ${spellBytes(report.bytes)} in ${spellSeconds(progress.elapsedMs)}`,
+    warnings:
+      report.keys === 'none'
+        ? ['private keys are not in it; --passphrase-file FILE seals them into it, or keep them elsewhere']
+        : [],
+    next: [`npx cairn backup restore ${into} --data DIR`],
+  }
+}
+
+/** Makes a data directory out of a backup, and proves it before it gets its name. */
+export const restore: Run = async (context) => {
+  const { given, terminal } = context
+  const from = resolve(given.operands[0] ?? '')
+  const data = dataPath(given, terminal.environment)
+  const passphrase = await passphraseOf(context)
+  const progress = new Progress(terminal, given, new SystemClock())
+  const totalBytes = await backupSize(from)
+  let bytes = 0
+  const onPiece = (more: number): void => {
+    bytes += more
+    progress.show({ bytes, totalBytes })
+  }
+  await using machine = new Machine({ level: 'error', format: 'json', memoryBytes: undefined })
+  const report = await restoreBackup(machine, { from, data, passphrase, onPiece })
+  progress.end({ bytes, totalBytes, files: report.files })
+  const { absent } = report
+  const drives = report.drives.map((drive) => JSON.stringify(drive)).join(', ')
+  return {
+    result: { data, ...report },
+    data: `${data}\n`,
+    message: `${spellCount(report.records, 'record')} and ${spellCount(report.objects, 'named object')} read and proved`,
+    warnings: [
+      ...(absent.length === 0
+        ? []
+        : [
+            `${spellCount(absent.length, 'object')} that names mean were not in the backup: ${absent.slice(0, 3).join(' ')}`,
+          ]),
+      ...(report.keys === 'new'
+        ? ['the node has new keys and a new identity; tokens of the old one are worth nothing here']
+        : ['the node has the keys and the identity of the old one; never run both']),
+      ...(drives === '' ? [] : [`set storage.drives = [${drives}] before it starts`]),
+      'the registry only reads until it is adopted',
+    ],
+    next: [`npx cairn start${dataFlag(given)}`, `npx cairn registry adopt --checkpoint FILE${dataFlag(given)}`],
+  }
+}
+
+async function passphraseOf({ given }: CommandContext): Promise<Uint8Array | undefined> {
+  const path = given.text('passphrase-file')
+  if (path === undefined) return undefined
+  const passphrase = Buffer.from((await readFile(path, 'utf8')).replace(/\r?\n$/, ''))
+  if (passphrase.length > 0) return passphrase
+  throw new CairnError('Malformed', `The passphrase in ${path} is empty.`, { code: 'usage' })
+}
+
+/** Directories that storage uses beside the data directory. */
+async function drivesOf(context: CommandContext): Promise<readonly string[]> {
+  const loaded = await loadConfig(configSchemas(SERVICES), sourcesOf(context, context.given.text('config')))
+  const { storage } = loaded.tag === 'loaded' ? (loaded.values as Readonly<Record<string, unknown>>) : {}
+  const drives: unknown = typeof storage === 'object' && storage !== null && 'drives' in storage ? storage.drives : []
+  if (!Array.isArray(drives)) return []
+  return drives.map((drive: unknown) => {
+    return typeof drive === 'object' && drive !== null && 'path' in drive ? String(drive.path) : String(drive)
+  })
+}
+
+/** Runs `copy` while nothing is removed: the node sees to it, or, where none runs, none can start. */
+async function whileHeld<T>(context: CommandContext, copy: (renew: () => Promise<void>) => Promise<T>): Promise<T> {
+  return await withNode(context, async (node) => {
+    const holder = `backup-${process.pid}`
+    if (!(await node.isAlive())) return await whileLocked(context, copy)
+    await node.holdUpkeep(holder, HOLD_S)
+    let renewedAt = node.runtime.clock.now()
+    const renew = async (): Promise<void> => {
+      if (node.runtime.clock.now() - renewedAt < RENEW_MS) return
+      renewedAt = node.runtime.clock.now()
+      await node.holdUpkeep(holder, HOLD_S)
+    }
+    try {
+      return await copy(renew)
+    } finally {
+      await node.releaseUpkeep(holder)
+    }
+  })
+}
+
+async function whileLocked<T>({ given, terminal }: CommandContext, copy: (renew: () => Promise<void>) => Promise<T>) {
+  const disk = new RealDisk(systemRuntime(new MemoryLog(), new MemoryMetrics(KERNEL_METRICS)))
+  await using _lock = await disk.lock(`${dataPath(given, terminal.environment)}/lock.db`)
+  return await copy(async () => {})
+}
+
+async function remember(data: string, record: BackupRecord): Promise<void> {
+  const disk = new RealDisk(systemRuntime(new MemoryLog(), new MemoryMetrics(KERNEL_METRICS)))
+  await replaceSmallFile(disk, `${data}/${BACKUP_RECORD}`, Buffer.from(`${JSON.stringify(record)}\n`))
+}

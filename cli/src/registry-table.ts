@@ -1,0 +1,190 @@
+/** The commands of names and of the registry; `table.ts` has all of them. */
+import type { CommandRow, OperandRow, OptionRow } from './command.ts'
+import { ADDRESS, OUTPUT, SAMPLE_ADDRESS } from './shared-rows.ts'
+
+export const REGISTRY_NOUNS: Readonly<Record<string, string>> = {
+  key: 'Keys of signers. They stay on the machine of whoever signs; a node never reads them.',
+  name: 'Names: propose what one means, approve it, commit it, see what it means and meant.',
+  registry: 'The registry as a whole: who signs, whom to believe, and whether its log holds.',
+}
+
+const PROPOSAL: OperandRow = { name: 'PROPOSAL', required: true, does: 'the id that `cairn name propose` printed.' }
+
+const NOTE: OptionRow = { name: 'note', value: 'TEXT', does: 'A note for whoever signs; it stays in the log.' }
+
+/** How far somebody else's word goes. */
+const TRUST: readonly OptionRow[] = [
+  {
+    name: 'trust',
+    value: 'FILE',
+    does: 'Whom to believe, as `cairn registry trust` writes it (default: what was remembered of this log).',
+  },
+  { name: 'max-age', value: 'TIME', does: 'Refuse a checkpoint older than this, such as 30m or 1d.' },
+]
+
+/** Ids as they look; these name nothing. */
+const SAMPLE_PROPOSAL = 'p_000102030405060708090a0b0c0d0e0f'
+
+export const REGISTRY_COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'key new',
+    summary: 'A new key of a signer. Standard output is its public half, as a signer set lists it. Never overwrites.',
+    operands: [
+      {
+        name: 'FILE',
+        required: false,
+        does: 'Where the private key goes (default cairn/signer.key in $XDG_CONFIG_HOME or ~/.config).',
+      },
+    ],
+    options: [
+      {
+        name: 'algo',
+        value: 'NAME',
+        choices: ['ed25519', 'ml-dsa-44'],
+        does: 'The kind of key: ed25519 (default), or ml-dsa-44, which a quantum computer does not break.',
+      },
+      { name: 'id', value: 'ID', does: 'What the signer is called (default: made from the key).' },
+    ],
+    examples: [{ line: 'cairn key new alice.key --id alice', does: 'a line for the signer set, and a file to keep' }],
+    load: async () => (await import('./key.ts')).create,
+  },
+  {
+    name: 'name propose',
+    summary: 'Propose what a name is to mean. Standard output is the id of the proposal.',
+    operands: [
+      { name: 'NAME', required: true, does: 'the name, such as site@1.0.' },
+      { ...ADDRESS, required: false, does: 'the address it is to mean; none with --remove.' },
+    ],
+    options: [
+      { name: 'type', value: 'TYPE', does: 'The media type the signers vouch for, such as text/html.' },
+      { name: 'remove', does: 'Propose that the name means nothing any more.' },
+      {
+        name: 'supersede',
+        value: 'REASON',
+        does: 'Overrule the newest version, and say why: it commits only while that is the newest.',
+      },
+      NOTE,
+    ],
+    examples: [
+      { line: `cairn name propose site@1.0 ${SAMPLE_ADDRESS}`, does: 'what is to be signed, and who has to' },
+      { line: 'cairn name propose site@1.0 --remove', does: 'to take a name back' },
+    ],
+    load: async () => (await import('./name.ts')).propose,
+  },
+  {
+    name: 'name approve',
+    summary: 'Sign a proposal. What is signed is computed here and shown before.',
+    operands: [PROPOSAL],
+    options: [
+      {
+        name: 'key',
+        value: 'FILE',
+        does: 'The key to sign with (default: registry/signer.key in --data, else the one `cairn key new` makes).',
+      },
+    ],
+    examples: [{ line: `cairn name approve ${SAMPLE_PROPOSAL} --key alice.key`, does: 'as alice' }],
+    load: async () => (await import('./name.ts')).approve,
+  },
+  {
+    name: 'name commit',
+    summary: 'Make an approved proposal the next version. Standard output is the version and its hash.',
+    operands: [PROPOSAL],
+    options: [],
+    examples: [{ line: `cairn name commit ${SAMPLE_PROPOSAL}`, does: 'says who is missing if it is too early' }],
+    load: async () => (await import('./name.ts')).commit,
+  },
+  {
+    name: 'name show',
+    summary: 'What a name means, now or at a version, and who approved it.',
+    operands: [{ name: 'NAME', required: true, does: 'the name, such as site@1.0.' }],
+    options: [
+      { name: 'at', value: 'VERSION', does: 'What it meant at this version.' },
+      {
+        name: 'proof',
+        value: 'FILE',
+        does: 'Write the proof of it, for `cairn verify-proof`; with --at, of the version that said so.',
+      },
+    ],
+    examples: [
+      { line: 'cairn name show site@1.0 --proof site.proof', does: 'to show it to somebody who trusts nobody' },
+    ],
+    load: async () => (await import('./name-history.ts')).show,
+  },
+  {
+    name: 'name log',
+    summary: 'The versions of a name since it was last new, or of everything, newest first.',
+    operands: [{ name: 'NAME', required: false, does: 'A name (default: every version).' }],
+    options: [
+      { name: 'limit', value: 'N', does: 'At most this many versions, up to 1000 (default 20).' },
+      { name: 'before', value: 'VERSION', does: 'Only versions before this one.' },
+    ],
+    examples: [{ line: 'cairn name log site@1.0', does: 'what it meant, when, and who said so' }],
+    load: async () => (await import('./name-history.ts')).log,
+  },
+  {
+    name: 'registry signers',
+    summary: 'Who signs, and how many must. Standard output is a file to edit for `cairn registry rotate`.',
+    operands: [],
+    options: [],
+    examples: [{ line: 'cairn registry signers', does: 'the set in force' }],
+    load: async () => (await import('./registry.ts')).signers,
+  },
+  {
+    name: 'registry rotate',
+    summary: 'Propose another signer set. The signers in force approve it, and so does every new key.',
+    operands: [{ name: 'FILE', required: true, does: 'the new set: {"m": 2, "signers": [{"id", "algo", "key"}, …]}.' }],
+    options: [NOTE],
+    examples: [
+      {
+        line: 'cairn registry rotate signers.json',
+        does: 'then `cairn name approve` by each, and `cairn name commit`',
+      },
+    ],
+    load: async () => (await import('./registry.ts')).rotate,
+  },
+  {
+    name: 'registry adopt',
+    summary: 'Let a registry that was restored from a backup write again, once it is shown that nothing is missing.',
+    operands: [],
+    options: [
+      {
+        name: 'checkpoint',
+        value: 'FILE',
+        does: 'The newest checkpoint of this log that anybody has seen, as /log/checkpoint gave it.',
+      },
+    ],
+    examples: [
+      { line: 'cairn registry adopt --checkpoint newest.txt', does: 'then stop and start the node once more' },
+    ],
+    load: async () => (await import('./registry.ts')).adopt,
+  },
+  {
+    name: 'registry trust',
+    summary: 'Write down whom to believe about this registry: its origin, its first version, its log keys.',
+    operands: [],
+    options: [{ ...OUTPUT, does: 'Where to write it (default: standard output).' }],
+    examples: [{ line: 'cairn registry trust -o trust.json', does: 'from a node you trust, over a way you trust' }],
+    load: async () => (await import('./registry.ts')).trust,
+  },
+  {
+    name: 'registry verify',
+    summary: 'Read a whole log, compute everything in it again, and say exactly what was checked.',
+    operands: [{ name: 'URL', required: false, does: 'The registry (default: the one of the node).' }],
+    options: TRUST,
+    examples: [
+      { line: 'cairn registry verify --trust trust.json', does: 'the first time; what was seen is remembered' },
+      { line: 'cairn registry verify https://registry.example.org', does: 'later: nothing may have been taken back' },
+    ],
+    load: async () => (await import('./registry-verify.ts')).verify,
+  },
+  {
+    name: 'verify-proof',
+    summary: 'What a proof file is worth, line by line. Asks nobody.',
+    operands: [{ name: 'FILE', required: true, does: 'the proof, as `cairn name show --proof` writes it.' }],
+    options: TRUST,
+    examples: [
+      { line: 'cairn verify-proof site.proof --trust trust.json', does: 'the exit code is 0 only if verified' },
+    ],
+    load: async () => (await import('./verify-proof.ts')).verify,
+  },
+]

@@ -1,0 +1,158 @@
+/**
+ * Whether a restored directory holds what it says: the sums of every record of every journal, and every byte of
+ * everything a name means, read the way the services read it.
+ */
+
+import { join } from 'node:path'
+import { Caller, InProcessTransport, type StorageClient, storageClient } from '@cairn/clients'
+import { Breakers, CairnError, Cancel, Config, Deadline } from '@cairn/kernel'
+import { NO_CAPABILITIES } from '@cairn/platform'
+import { openParts, REGISTRY, registrySection } from '@cairn/registry'
+import { STORAGE } from '@cairn/storage'
+import { Journal } from '@cairn/store'
+import { type Address, decodeTree, encodeTree, MAX_TREE_BYTES, type TreeEntry } from '@cairn/wire'
+import type { Machine, ServiceMachine } from '../machine.ts'
+import { VERSION } from '../version.ts'
+import { filesBelow } from './files.ts'
+
+export interface VerifyReport {
+  /** Records whose sums were computed again. */
+  readonly records: number
+  readonly names: number
+  /** Objects that names mean, directly or in a directory, read to their end. */
+  readonly objects: number
+  /** What names mean that is not in the backup: somebody else holds it, or nobody. */
+  readonly absent: readonly string[]
+}
+
+const READY_MS = 10 * 60_000
+const READ_MS = 10 * 60_000
+
+export async function verifyRestored(machine: Machine, data: string, drives: readonly string[]): Promise<VerifyReport> {
+  const records = await verifyJournals(machine, data)
+  const named = await namedIn(machine, data)
+  const walk = await withStorage(machine, data, drives, async (storage) => await walkNames(machine, storage, named))
+  return { records, names: named.length, ...walk }
+}
+
+async function verifyJournals(machine: Machine, data: string): Promise<number> {
+  const files = await filesBelow(data)
+  const directories = new Set(files.filter((path) => path.endsWith('.seg')).map((path) => join(data, path, '..')))
+  let records = 0
+  for (const path of directories) {
+    await using journal = await Journal.open(machine.node.platform, { path, sink: () => {} })
+    if (journal.unreadable.length > 0) throw damaged(`${path}: segment ${journal.unreadable.join(', ')}`)
+    for await (const event of journal.replay()) {
+      if (event.tag === 'damage') throw damaged(`${path}: segment ${event.segment} from byte ${event.gap.from}`)
+      records += 1
+    }
+  }
+  return records
+}
+
+function damaged(where: string): CairnError {
+  return new CairnError('Integrity', `A journal in the backup is damaged at ${where}.`, { code: 'backup_damaged' })
+}
+
+/** What every name means, as the registry's own log says. */
+async function namedIn(machine: Machine, data: string): Promise<Address[]> {
+  const directory = join(data, 'registry')
+  if (!(await filesBelow(directory)).some((path) => path.endsWith('.seg'))) return []
+  const { platform } = machine.service('registry', REGISTRY.metrics)
+  const config = new Config({ values: registrySection.parse({}), origins: {} })
+  const parts = await openParts({ platform, directory, config })
+  try {
+    return parts.published.value.state.items().flatMap((item) => (item.kind === 'name' ? [item.manifest] : []))
+  } finally {
+    await parts.close()
+  }
+}
+
+async function withStorage<T>(
+  machine: Machine,
+  data: string,
+  drives: readonly string[],
+  use: (storage: StorageClient) => Promise<T>,
+): Promise<T> {
+  const { platform, metricsText }: ServiceMachine = machine.service('storage', STORAGE.metrics)
+  const values = STORAGE.schema.parse({ bind_addr: '127.0.0.1:0', ...(drives.length === 0 ? {} : { drives }) })
+  const started = await STORAGE.start({
+    platform,
+    config: new Config({ values, origins: {} }),
+    authorizer: NO_CAPABILITIES,
+    directory: join(data, 'storage'),
+    version: { service: 'storage', version: VERSION },
+    metricsText,
+    onFatal: () => {},
+  })
+  const transport = new InProcessTransport(started.running.ingress)
+  const breakers = new Breakers(platform)
+  try {
+    // The index of a copy is made again out of its journal, which takes its time.
+    using cancel = new Cancel({ deadline: Deadline.after(platform.clock, READY_MS) })
+    await started.running.health.readiness.until(({ ready }) => ready, { signal: cancel.signal })
+    const grant = { scopes: [], bearer: async () => await Promise.resolve('') }
+    const base = new URL('http://localhost/')
+    return await use(
+      storageClient(new Caller({ runtime: platform, transport, base, target: 'storage', breakers, grant })),
+    )
+  } finally {
+    breakers.close()
+    await transport.close()
+    await started.running.stop()
+  }
+}
+
+/** Reads everything the names mean; a directory and all that is in it. Each byte is proved by the service that reads it. */
+async function walkNames(
+  { node: { platform } }: Machine,
+  storage: StorageClient,
+  named: readonly Address[],
+): Promise<Pick<VerifyReport, 'objects' | 'absent'>> {
+  const waiting = named.map((address) => ({ address, mayBeTree: true }))
+  const seen = new Set<Address>()
+  const absent: Address[] = []
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { address, mayBeTree } = next
+    if (seen.has(address)) continue
+    seen.add(address)
+    const bytes = await readObject(storage, address, Deadline.after(platform.clock, READ_MS))
+    if (bytes === undefined) absent.push(address)
+    else if (mayBeTree)
+      waiting.push(...entriesOf(bytes).map(({ id, kind }) => ({ address: id, mayBeTree: kind === 'tree' })))
+  }
+  return { objects: seen.size - absent.length, absent }
+}
+
+/** What every directory begins with. */
+const TREE_START = encodeTree([]).subarray(0, -1)
+
+/** Reads it to its end; its bytes if it begins like a directory, none otherwise. Nothing if it is not here. */
+async function readObject(
+  storage: StorageClient,
+  address: Address,
+  deadline: Deadline,
+): Promise<Uint8Array | undefined> {
+  const { status, body } = await storage.open(address, {}, { deadline })
+  const kept: Uint8Array[] = []
+  let keptBytes = 0
+  let isTree = true
+  for await (const piece of body) {
+    const start = kept[0] ?? piece
+    isTree &&= keptBytes <= MAX_TREE_BYTES && Buffer.compare(start.subarray(0, TREE_START.length), TREE_START) === 0
+    if (isTree) kept.push(piece.slice())
+    keptBytes += isTree ? piece.length : 0
+  }
+  if (status === 404) return undefined
+  if (status === 200) return isTree ? Buffer.concat(kept) : new Uint8Array()
+  throw new CairnError('Integrity', `${address} cannot be read: ${status}.`, { code: 'backup_damaged' })
+}
+
+/** What a directory lists; nothing where this is none. */
+function entriesOf(bytes: Uint8Array): readonly TreeEntry[] {
+  try {
+    return bytes.length === 0 ? [] : decodeTree(bytes)
+  } catch {
+    return []
+  }
+}

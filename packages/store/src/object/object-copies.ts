@@ -1,0 +1,176 @@
+/**
+ * Objects of a store that is one of several: puts and deletes are ordered by a version, not by when they arrive.
+ *
+ *     commit v │ tombstone newer than v ──▶ refused     remove v │ object as new as v, or newer ──▶ refused
+ *              │ object as new, or newer ─▶ present              │ tombstone as new, or newer ───▶ nothing to do
+ *              └ else ────────────────────▶ written              └ else ─▶ written, whether or not there is an object
+ *
+ * Everything about one object happens one after the other, so that what was decided still holds when it is written.
+ */
+import { CairnError, Semaphore } from '@cairn/kernel'
+import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
+import type { IndexEntry } from '../index/entry-codec.ts'
+import { KIND, type Store } from '../store.ts'
+import { decodeHold, digestsOf, encodeObject, packDigests, tombstoneVersion } from './object-record.ts'
+import type { ObjectCommit, ObjectStore, StripeCommit } from './object-store.ts'
+import { holdOfKey, holdsOf } from './reference-keys.ts'
+import type { References } from './references.ts'
+
+export type KnownVersion =
+  | { readonly tag: 'absent' }
+  /** `lsn` is that of its record: what was written before it has a lower one. */
+  | {
+      readonly tag: 'object'
+      readonly version: number
+      readonly lsn: number
+      /** Its chunks are spread over several stores. */
+      readonly isStriped?: true
+    }
+  | { readonly tag: 'tombstone'; readonly version: number }
+
+export interface VersionRow {
+  readonly id: Address
+  readonly known: Exclude<KnownVersion, { tag: 'absent' }>
+}
+
+export interface VersionedCommit extends ObjectCommit {
+  readonly version: number
+}
+
+export interface Removal {
+  readonly version: number
+  /** Others have agreed that it goes: that somebody holds it here no longer matters. */
+  readonly isAgreed: boolean
+}
+
+interface Turn {
+  readonly line: Semaphore
+  waiting: number
+}
+
+export class ObjectCopies {
+  readonly #store: Store
+  readonly #objects: ObjectStore
+  readonly #references: References
+  readonly #turns = new Map<Address, Turn>()
+
+  constructor(store: Store, objects: ObjectStore, references: References) {
+    this.#store = store
+    this.#objects = objects
+    this.#references = references
+  }
+
+  async known(id: Address): Promise<KnownVersion> {
+    const entry = this.#store.lookupNewest(KIND.object, digestOf(id))
+    return entry === undefined ? { tag: 'absent' } : await this.#versionOf(entry)
+  }
+
+  /** Like `ObjectStore.commit`, with a version. `Conflict` `newer_version`, with it as the cause, if it was deleted since. */
+  async commit(object: VersionedCommit): Promise<'new' | 'present'> {
+    return await this.#inTurn(object.id, async () => {
+      const known = await this.known(object.id)
+      if (known.tag === 'tombstone' && known.version > object.version) throw newerVersion(object.id, known.version)
+      if (known.tag !== 'object') return await this.#objects.commit(object)
+      if (object.stripes !== undefined) await this.#takeShare(object, object.stripes, known.version)
+      else if (known.version < object.version) await this.#renew(object)
+      else this.#store.journal.mustBeReady()
+      for (const owner of object.owners ?? []) await this.#objects.hold(owner, object.id)
+      return 'present'
+    })
+  }
+
+  /** Remembers the delete. `referenced` if somebody holds the object; `newer_version` if it was put since. */
+  async remove(id: Address, { version, isAgreed }: Removal): Promise<void> {
+    await this.#inTurn(id, async () => {
+      const known = await this.known(id)
+      if (known.tag === 'object' && known.version >= version) throw newerVersion(id, known.version)
+      if (known.tag === 'tombstone' && known.version >= version) {
+        this.#store.journal.mustBeReady()
+        return
+      }
+      await this.#objects.bury(id, version, isAgreed ? await this.#holds(id) : undefined)
+    })
+  }
+
+  /** Objects and tombstones in order, after the given one. */
+  async page(after: Address | undefined, limit: number): Promise<VersionRow[]> {
+    await this.#store.caughtUp()
+    await this.#store.index.flush()
+    const from = after === undefined ? undefined : digestOf(after)
+    const rows: VersionRow[] = []
+    for (const { id, entry } of [...this.#store.index.stored(KIND.object, from, limit)])
+      rows.push({ id: addressFromDigest(id), known: await this.#versionOf(entry) })
+    return rows
+  }
+
+  /** Who holds the object. */
+  async owners(id: Address): Promise<string[]> {
+    const holds = await this.#holds(id)
+    return holds.flatMap((hold) => {
+      const payload = this.#store.lookup(KIND.hold, hold)?.inline
+      return payload === undefined ? [] : decodeHold(payload).owner
+    })
+  }
+
+  async #holds(id: Address): Promise<Uint8Array[]> {
+    await this.#store.index.flush()
+    const { from, to } = holdsOf(digestOf(id))
+    return [...this.#store.index.kv.range({ from, to })].map(({ key }) => holdOfKey(key))
+  }
+
+  /** The same object, put again: only its record changes, and it can be read all the while. */
+  async #renew({ id, version }: VersionedCommit): Promise<void> {
+    const facts = await this.#objects.stat(id)
+    if (facts === undefined) throw going()
+    const draft = { kind: KIND.object, flags: 0, id: digestOf(id), payload: encodeObject({ ...facts, version }) }
+    await this.#store.submit([draft]).durable()
+  }
+
+  /** A share grows by what is new of it; an older generation, or a whole copy, gives way to a newer one. */
+  async #takeShare(object: VersionedCommit, stripes: StripeCommit, version: number): Promise<void> {
+    const facts = await this.#objects.stat(object.id)
+    if (facts === undefined) throw going()
+    const isSame = facts.stripes?.generation === stripes.generation
+    if (!isSame && version > object.version) throw newerVersion(object.id, version)
+    await this.#store.index.flush()
+    const fresh = [...digestsOf(stripes.share)].filter(
+      (shard) => !isSame || !this.#references.refersTo(digestOf(object.id), shard),
+    )
+    if (isSame && fresh.length === 0 && version >= object.version) return this.#store.journal.mustBeReady()
+    const share = packDigests(fresh)
+    const newest = Math.max(version, object.version)
+    await this.#objects.renewShare({ ...object, version: newest, stripes: { ...stripes, share } }, facts)
+  }
+
+  async #versionOf(entry: IndexEntry): Promise<Exclude<KnownVersion, { tag: 'absent' }>> {
+    if (!entry.isTombstone) {
+      const { version, stripes } = await this.#objects.readFacts(entry)
+      const object = { tag: 'object', version, lsn: entry.lsn } as const
+      return stripes === undefined ? object : { ...object, isStriped: true }
+    }
+    const payload = entry.inline ?? (await this.#store.journal.read(entry.place)).payload
+    return { tag: 'tombstone', version: tombstoneVersion(payload) }
+  }
+
+  async #inTurn<T>(id: Address, work: () => Promise<T>): Promise<T> {
+    const turn = this.#turns.get(id) ?? { line: new Semaphore(1), waiting: 0 }
+    this.#turns.set(id, turn)
+    turn.waiting += 1
+    try {
+      using _permit = await turn.line.acquire()
+      return await work()
+    } finally {
+      turn.waiting -= 1
+      if (turn.waiting === 0) this.#turns.delete(id)
+    }
+  }
+}
+
+function going(): CairnError {
+  return new CairnError('StorageBusy', 'The object is going; try again.', { code: 'not_ready' })
+}
+
+function newerVersion(id: Address, version: number): CairnError {
+  const detail = `${id} was put or deleted here with a newer version, ${version}.`
+  return new CairnError('Conflict', detail, { code: 'newer_version', cause: version })
+}

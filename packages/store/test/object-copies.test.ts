@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { leaks } from '@cairn/kernel'
+import { MemoryKvOpener } from '@cairn/platform'
+import { addressOf } from '@cairn/wire'
+import { Storage } from '../src/storage.ts'
+import { memoryMachine, type TestMachine } from './machine.ts'
+
+const OPTIONS = { path: 'data', segmentBytes: 64 * 1024, cacheBytes: 64 * 1024 }
+const BYTES = Uint8Array.from({ length: 700 }, (_, at) => at & 0xff)
+const ID = addressOf(BYTES)
+
+let machine: TestMachine
+let storage: Storage
+
+beforeEach(async () => {
+  machine = memoryMachine()
+  storage = await Storage.open(machine, OPTIONS)
+})
+
+afterEach(async () => {
+  await storage.close()
+  assert.deepEqual(leaks(machine), [])
+})
+
+async function put(version: number, owners: readonly string[] = []): Promise<'new' | 'present'> {
+  await storage.chunks.put(ID, BYTES, { upload: 'u' })
+  const object = { id: ID, size: BYTES.length, type: 'text/plain', chunkSize: 65_536, manifest: undefined, upload: 'u' }
+  return await storage.copies.commit({ ...object, version, owners })
+}
+
+async function remove(version: number, isAgreed = false): Promise<void> {
+  await storage.copies.remove(ID, { version, isAgreed })
+}
+
+async function known(): Promise<string> {
+  const { tag, ...facts } = await storage.copies.known(ID)
+  return 'version' in facts ? `${tag} ${facts.version}` : tag
+}
+
+test('the newest version wins, whatever the order of arrival; a put as new as a delete wins', async () => {
+  assert.equal(await known(), 'absent')
+  assert.equal(await put(3), 'new')
+  assert.equal(await put(2), 'present')
+  assert.equal(await known(), 'object 3')
+  await assert.rejects(remove(2), { code: 'newer_version', cause: 3 })
+  await assert.rejects(remove(3), { code: 'newer_version', cause: 3 })
+  await remove(5)
+  await remove(4)
+  assert.equal(await known(), 'tombstone 5')
+  await assert.rejects(put(4), { code: 'newer_version', cause: 5 })
+  assert.equal(await storage.objects.stat(ID), undefined)
+  assert.equal(await put(5), 'new')
+  assert.equal(await put(9), 'present')
+  assert.equal(await known(), 'object 9')
+})
+
+test('a delete is remembered where there is no copy, over restarts and a lost index', async () => {
+  await remove(7)
+  await storage.close()
+  machine = { ...machine, kv: new MemoryKvOpener(machine) }
+  storage = await Storage.open(machine, OPTIONS)
+  await storage.caughtUp()
+  assert.equal(await known(), 'tombstone 7')
+  assert.deepEqual(await storage.copies.page(undefined, 10), [{ id: ID, known: { tag: 'tombstone', version: 7 } }])
+})
+
+test('an object that is put again can be read all the while', async () => {
+  await put(1)
+  const renewing = put(2)
+  const state = { isDone: false }
+  const done = renewing.finally(() => {
+    state.isDone = true
+  })
+  while (!state.isDone) {
+    assert.notEqual(await storage.objects.stat(ID), undefined)
+    await Promise.resolve()
+  }
+  await done
+})
+
+test('what is held is refused, unless the delete was agreed on elsewhere; then its holds go too', async () => {
+  await put(1, ['mailbox', 'registry'])
+  assert.deepEqual((await storage.copies.owners(ID)).sort(), ['mailbox', 'registry'])
+  await assert.rejects(remove(2), { code: 'referenced' })
+  await remove(2, true)
+  assert.equal(await known(), 'tombstone 2')
+  assert.deepEqual(await storage.copies.owners(ID), [])
+  assert.equal(await put(3), 'new')
+  await remove(4)
+  assert.equal(await known(), 'tombstone 4')
+})
+
+test('of a put and a delete at the same time the newer one is left', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const [low, high] = [round * 2 + 1, round * 2 + 2]
+    const isPutNewer = round % 2 === 0
+    await Promise.allSettled([put(isPutNewer ? high : low), remove(isPutNewer ? low : high)])
+    assert.equal(await known(), isPutNewer ? `object ${high}` : `tombstone ${high}`)
+  }
+})

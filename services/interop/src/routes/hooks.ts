@@ -1,0 +1,57 @@
+/** `GET /webhooks`: who is let in, where the secrets in use are, and what becomes of what is sent. No secret is told. */
+import { json, type RouteTable, route } from '@cairn/platform'
+import { z } from 'zod'
+import type { InteropConfig } from '../config.ts'
+import type { InteropParts } from '../parts.ts'
+import { PROVIDER_NAMES } from '../providers/config.ts'
+import { effectText } from '../rules/rule.ts'
+
+const hooks = z.strictObject({
+  providers: z.array(
+    z.strictObject({
+      provider: z.enum(PROVIDER_NAMES),
+      enabled: z.boolean(),
+      secrets: z.array(z.strictObject({ id: z.string(), not_after: z.number().nullable() })),
+    }),
+  ),
+  generic: z.record(z.string(), z.string()),
+  rules: z.array(z.strictObject({ provider: z.string(), event: z.string(), effect: z.string() })),
+})
+
+export function hookRoutes({ config, secrets }: InteropParts): RouteTable {
+  return [
+    route({
+      method: 'GET',
+      path: '/webhooks',
+      lane: 'inline',
+      scope: 'interop:admin',
+      summary:
+        'Every provider, where its secrets are and until when they count; how `generic` signs; and the rules. Tells no secret.',
+      responses: { 200: { description: 'What is in force.', schema: hooks } },
+      errors: {},
+      handler: () => {
+        const { providers, rules } = config()
+        return json(200, {
+          providers: PROVIDER_NAMES.map((provider) => ({
+            provider,
+            enabled: providers[provider].enabled,
+            // Of providers that are off nothing is told: what is written there was never read as a place of a secret.
+            secrets: (secrets.get(provider) ?? []).map(({ id, notAfterMs }) => ({ id, not_after: notAfterMs ?? null })),
+          })),
+          generic: scheme(providers.generic),
+          rules: rules.map(({ provider, event, effect }) => ({ provider, event, effect: effectText(effect) })),
+        })
+      },
+    }),
+  ]
+}
+
+/** What a sender has to know to sign for the generic provider. */
+function scheme(generic: InteropConfig['providers']['generic']) {
+  const { signature_header, signature_prefix, algorithm, encoding, signed } = generic
+  const { timestamp_header, event_header, delivery_header } = generic
+  return {
+    ...{ signature_header, signature_prefix, algorithm, encoding, signed },
+    ...{ timestamp_header, event_header, delivery_header },
+  }
+}

@@ -1,0 +1,109 @@
+/** What erasure coding needs of a target; a drive of this node is one. */
+import { CairnError, toCairnError } from '@cairn/kernel'
+import { type ChunkBytes, type ObjectCommit, type ObjectFacts, type StripeCommit } from '@cairn/store'
+import { type Address, addressOf, digestOf } from '@cairn/wire'
+import type { DriveTarget } from '../targets/drive-target.ts'
+import type { Stored, TargetHealth } from '../targets/target.ts'
+import type { Home } from './shard-plan-core.ts'
+
+/** An object's record with the share of its shards that one target keeps. */
+export interface ShareCommit extends Omit<ObjectCommit, 'version' | 'stripes'> {
+  readonly version: number
+  readonly stripes: StripeCommit
+}
+
+export interface ShardTarget extends Home {
+  readonly weight: number
+  readonly node: string
+  readonly region: string
+  health(): TargetHealth
+  /** Takes shards in; they are durable once a share that names them is. Returns how many were not there before. */
+  write(shards: readonly Uint8Array[], upload: string): Promise<number>
+  /** Takes one shard; it is durable when this resolves, and one that was damaged is sound again. */
+  put(shard: Uint8Array, upload: string): Promise<void>
+  /** Makes the object's record and its share durable. */
+  commit(share: ShareCommit): Promise<Stored>
+  /** The bytes, proved; `undefined` if there is no such shard, `Integrity` if what is there is not the shard. */
+  read(id: Address): Promise<ChunkBytes | undefined>
+  /** The record of the object, if it has one. */
+  stat(object: Address): Promise<ObjectFacts | undefined>
+  /** Which of the shards it keeps for the object, as far as it knows, in the order given. */
+  keeps(object: Address, ids: readonly Address[]): Promise<readonly boolean[]>
+  /** Objects it keeps this shard, or page, for. */
+  referrers(id: Address): Promise<readonly Address[]>
+  owners(object: Address): Promise<readonly string[]>
+}
+
+export function shardTarget(target: DriveTarget): ShardTarget {
+  const contents = (): DriveTarget['drive']['contents'] => target.drive.contents
+  return {
+    get id() {
+      return target.identity.id
+    },
+    get domain() {
+      return target.identity.domain
+    },
+    get weight() {
+      return target.identity.weight
+    },
+    get node() {
+      return target.identity.node
+    },
+    get region() {
+      return target.identity.region
+    },
+    health: () => target.health(),
+    write: async (shards, upload) => await writing(async () => await writeLazily(contents().storage, shards, upload)),
+    put: async (shard, upload) => {
+      await writing(async () => await contents().storage.chunks.put(addressOf(shard), shard, { upload }))
+    },
+    commit: async (share) => await writing(async () => await contents().storage.copies.commit(share)),
+    read: async (id) => await contents().chunks.read(id),
+    stat: async (object) => await contents().storage.objects.stat(object),
+    keeps: async (object, ids) => {
+      const { chunks, references } = contents().storage
+      await references.settled()
+      const digest = digestOf(object)
+      return ids.map((id) => chunks.exists(id) && references.refersTo(digest, digestOf(id)))
+    },
+    referrers: async (id) => {
+      const { references } = contents().storage
+      await references.settled()
+      return references.referrers(digestOf(id), REFERRERS_MAX)
+    },
+    owners: async (object) => await contents().storage.copies.owners(object),
+  }
+}
+
+/** A shard that many objects share is rebuilt from one of them. */
+const REFERRERS_MAX = 16
+
+/** Written but not synced: the sync of the share that names them covers them, and without it nobody was told. */
+async function writeLazily(
+  { chunks }: DriveTarget['drive']['contents']['storage'],
+  shards: readonly Uint8Array[],
+  upload: string,
+): Promise<number> {
+  let fresh = 0
+  const writes: Promise<void>[] = []
+  for (const shard of shards) {
+    const submitted = chunks.submit(addressOf(shard), shard, upload, { lazy: true, isProved: true })
+    if (submitted === 'present') continue
+    writes.push(submitted.write.written())
+    if (submitted.isNew) fresh += 1
+  }
+  await Promise.all(writes)
+  return fresh
+}
+
+/** A drive that fails in the middle of a write is one that does not take it. */
+async function writing<T>(write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    const { kind, message, code } = toCairnError(error)
+    const isItsFault = kind === 'Internal' || kind === 'NotFound' || kind === 'Canceled' || code === 'missing_chunks'
+    if (!isItsFault) throw error
+    throw new CairnError('StorageBusy', message, { code: 'write_failed', retryAfterMs: 1000, cause: error })
+  }
+}

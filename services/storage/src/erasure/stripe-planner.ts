@@ -1,0 +1,82 @@
+/**
+ * Which stripes lack shards, and their repairs in line: urgent ones, of which no more shards may go, in the lane that is
+ * never turned away, the others behind the copies of replicated objects.
+ *
+ * A whole object is not looked at again until a drive goes, comes back, or is another one: what turns out damaged is
+ * healed where it lies, by whoever read it.
+ */
+import type { Platform } from '@cairn/platform'
+import type { Address } from '@cairn/wire'
+import type { Pace, Repaired, Repairs } from '../domain/repairs.ts'
+import type { ShardDrives } from './shard-drives.ts'
+import { codedLength } from './stripe-core.ts'
+import type { StripeMap } from './stripe-map.ts'
+import type { StripeRepair, StripeState } from './stripe-repair.ts'
+
+/** Objects that are remembered to be whole; past it they are looked at again in every round. */
+const WHOLE_MAX = 100_000
+
+/** What is left of an object: of the stripe of which the least is. */
+export type ShardsLeft = 'whole' | 'parity' | 'urgent' | 'lost'
+
+export interface StripePlan {
+  readonly left: ShardsLeft
+  /** Repairs there was room for. */
+  readonly planned: number
+}
+
+export class StripePlanner {
+  readonly #platform: Platform
+  readonly #drives: ShardDrives
+  readonly #repair: StripeRepair
+  readonly #repairs: Repairs
+  readonly #whole = new Set<Address>()
+  #seen = ''
+
+  constructor(platform: Platform, drives: ShardDrives, repair: StripeRepair, repairs: Repairs) {
+    this.#platform = platform
+    this.#drives = drives
+    this.#repair = repair
+    this.#repairs = repairs
+  }
+
+  async plan(object: Address): Promise<StripePlan> {
+    const drives = this.#drives.all.map((drive) => `${drive.id} ${drive.health().tag}`).join(', ')
+    if (drives !== this.#seen) this.#whole.clear()
+    this.#seen = drives
+    if (this.#whole.has(object)) return { left: 'whole', planned: 0 }
+    const map = await this.#drives.find(object)
+    if (map === undefined) return { left: 'whole', planned: 0 }
+    let left: ShardsLeft = 'whole'
+    let planned = 0
+    for await (const state of this.#repair.survey(map)) {
+      left = worse(left, state.urgency)
+      if (state.urgency === 'lost') this.#warn(state)
+      if (state.moves.length > 0 && this.#send(map, state)) planned += 1
+    }
+    if (left === 'whole' && this.#whole.size < WHOLE_MAX) this.#whole.add(object)
+    return { left, planned }
+  }
+
+  #send(map: StripeMap, state: StripeState): boolean {
+    const { descriptor, moves, urgency } = state
+    const name = `shards ${moves.map(({ shard }) => shard).join(' ')} of stripe ${descriptor.stripe} of ${map.object}`
+    const bytes = codedLength(descriptor) * moves.length
+    const run = async (pace: Pace): Promise<Repaired> => ({
+      tag: 'repaired',
+      bytes: await this.#repair.rebuild(map, state, pace),
+    })
+    return this.#repairs.send({ tag: 'work', name, bytes, run }, urgency === 'urgent' ? 'urgent' : 'normal')
+  }
+
+  #warn({ descriptor: { object, stripe }, left, needed }: StripeState): void {
+    const fields = { object: object.slice(0, 11), stripe, left, needed }
+    this.#platform.log.error(fields, 'fewer shards of a stripe are left than it takes to read it')
+  }
+}
+
+const WORSE: readonly ShardsLeft[] = ['whole', 'parity', 'urgent', 'lost']
+
+function worse(a: ShardsLeft, b: ShardsLeft): ShardsLeft {
+  return WORSE[Math.max(WORSE.indexOf(a), WORSE.indexOf(b))] ?? a
+}

@@ -1,0 +1,163 @@
+/**
+ * Chunks of striped objects: the data shard itself, or what parity makes of the others.
+ *
+ *     data shard ─ here, sound ─────────────────────▶ out
+ *         ├─ late: hedged, if extra load allows ─┐
+ *         └─ gone or damaged ────────────────────┴─▶ any k of the stripe ─▶ decoded on a thread ─▶ hashed ─▶ out
+ */
+import { CairnError, isKind, toCairnError } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+import type { ChunkBytes } from '@cairn/store'
+import type { Address } from '@cairn/wire'
+import { decodeStripe } from './coding.ts'
+import { canBeAskedElsewhere, type ShardDrives } from './shard-drives.ts'
+import type { StripeDescriptor } from './stripe-core.ts'
+import type { StripeMap } from './stripe-map.ts'
+
+/** Rebuilt chunks that are kept for whoever reads on in the same stripe. */
+const REBUILT_MAX = 128
+
+export interface HedgePolicy {
+  readonly delayMs: () => number
+  /** Whether the extra load is allowed; counted if so. */
+  readonly mayHedge: () => boolean
+}
+
+type Outcome =
+  | { readonly tag: 'read'; readonly held: ChunkBytes | undefined }
+  | { readonly tag: 'failed'; readonly error: unknown }
+
+export class StripeReader {
+  readonly #platform: Platform
+  readonly #drives: ShardDrives
+  readonly #hedging: HedgePolicy
+  readonly #rebuilt = new Map<Address, Uint8Array>()
+  readonly #rebuilding = new Map<string, Promise<ReadonlyMap<number, Uint8Array>>>()
+
+  constructor(platform: Platform, drives: ShardDrives, hedging: HedgePolicy) {
+    this.#platform = platform
+    this.#drives = drives
+    this.#hedging = hedging
+  }
+
+  /** The chunk, proved. `Integrity` if fewer shards are left than it takes to make it. */
+  async read(map: StripeMap, chunk: number, id: Address): Promise<ChunkBytes> {
+    const known = this.#rebuilt.get(id)
+    if (known !== undefined) return unpooled(known)
+    const rebuild = async (): Promise<ChunkBytes> => {
+      const { k } = map.shape
+      return await this.#rebuild(await map.stripe(Math.floor(chunk / k)), chunk % k)
+    }
+    return (await this.#orHedged(id, map.object, rebuild)) ?? (await rebuild())
+  }
+
+  /** The data shard, or what parity makes of the others if that is there first. */
+  async #orHedged(id: Address, object: Address, rebuild: () => Promise<ChunkBytes>): Promise<ChunkBytes | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    const state = { isOver: false }
+    const settle = (outcome: Outcome): void => {
+      // Whoever comes second has nobody to give it to.
+      if (state.isOver && outcome.tag === 'read') outcome.held?.[Symbol.dispose]()
+      state.isOver = true
+      resolve(outcome)
+    }
+    const failed = (error: unknown): void => settle({ tag: 'failed', error })
+    this.#drives.read(id, object).then((held) => settle({ tag: 'read', held }), failed)
+    const timer = this.#platform.clock.timer(this.#hedging.delayMs(), () => {
+      if (state.isOver || !this.#hedging.mayHedge()) return
+      // If parity cannot help, the shard itself still may come.
+      rebuild().then((held) => settle({ tag: 'read', held }), toCairnError)
+    })
+    try {
+      const outcome = await promise
+      if (outcome.tag === 'read') return outcome.held
+      if (!canBeAskedElsewhere(outcome.error)) throw outcome.error
+      return undefined
+    } finally {
+      timer.cancel()
+    }
+  }
+
+  async #rebuild(descriptor: StripeDescriptor, index: number): Promise<ChunkBytes> {
+    const { object, generation, stripe } = descriptor
+    const key = `${object} ${generation} ${stripe} ${index}`
+    const running = this.#rebuilding.get(key) ?? this.#decode(descriptor, index)
+    this.#rebuilding.set(key, running)
+    try {
+      const bytes = (await running).get(index)
+      if (bytes === undefined) throw tooFew(descriptor, 0)
+      return unpooled(bytes)
+    } finally {
+      this.#rebuilding.delete(key)
+    }
+  }
+
+  /** Makes this data shard, and with it every other one that turns out not to be there. */
+  async #decode(descriptor: StripeDescriptor, index: number): Promise<ReadonlyMap<number, Uint8Array>> {
+    const { present, absent } = await gatherShards(this.#drives, descriptor, [index])
+    const wanted = [index, ...absent.filter((each) => each < descriptor.k)]
+    const rebuilt = await decodeStripe(this.#platform, descriptor, present, wanted)
+    for (const [shard, bytes] of rebuilt) this.#remember(descriptor.shards[shard], bytes)
+    return rebuilt
+  }
+
+  #remember(id: Address | undefined, bytes: Uint8Array): void {
+    if (id === undefined) return
+    this.#rebuilt.set(id, bytes)
+    const [oldest] = this.#rebuilt.keys()
+    if (this.#rebuilt.size > REBUILT_MAX && oldest !== undefined) this.#rebuilt.delete(oldest)
+  }
+}
+
+export interface Gathered {
+  /** Enough shards to make any other, copied out of their pool. */
+  readonly present: ReadonlyMap<number, Uint8Array>
+  /** Shards that were asked for and are not there. */
+  readonly absent: readonly number[]
+}
+
+/** Reads as many shards of the stripe as it takes, none of those in `without`. `Integrity` if there are not as many. */
+export async function gatherShards(
+  drives: ShardDrives,
+  descriptor: StripeDescriptor,
+  without: readonly number[],
+): Promise<Gathered> {
+  const { k, shards } = descriptor
+  const first = shards[0]
+  const present = new Map<number, Uint8Array>()
+  const absent: number[] = []
+  const line = shards.flatMap((id, index) => (id === undefined || without.includes(index) ? [] : { id, index }))
+  // Places without a chunk are zeros that everybody has.
+  const needed = k - shards.filter((id) => id === undefined).length
+  while (present.size < needed && line.length > 0) {
+    const batch = line.splice(0, needed - present.size)
+    const read = async ({ id, index }: (typeof batch)[number]): Promise<void> => {
+      using held = await readSound(drives, id, first ?? id)
+      if (held === undefined) absent.push(index)
+      else present.set(index, held.bytes.slice())
+    }
+    await Promise.all(batch.map(read))
+  }
+  if (present.size < needed) throw tooFew(descriptor, present.size)
+  return { present, absent }
+}
+
+async function readSound(drives: ShardDrives, id: Address, near: Address): Promise<ChunkBytes | undefined> {
+  try {
+    return await drives.read(id, near)
+  } catch (error) {
+    if (isKind(error, 'Integrity') || canBeAskedElsewhere(error)) return undefined
+    throw error
+  }
+}
+
+function tooFew({ object, stripe, k, shards }: StripeDescriptor, left: number): CairnError {
+  const stored = shards.filter((id) => id !== undefined).length
+  const needed = k - (shards.length - stored)
+  const detail = `Of stripe ${stripe} of ${object} ${left} shards are left and ${needed} of ${stored} are needed: it is lost unless a drive comes back; put the object again.`
+  return new CairnError('Integrity', detail)
+}
+
+function unpooled(bytes: Uint8Array): ChunkBytes {
+  return { bytes, [Symbol.dispose]: () => {} }
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { ChunkBytes } from '@cairn/store'
+import { addressOf } from '@cairn/wire'
+import { noise } from '../../test/harness.ts'
+import { CHUNK_SIZE, ShardScene } from '../../test/shard-drives.ts'
+import { cutWhole } from '../domain/cut.ts'
+import type { Writer } from '../domain/object-writer.ts'
+
+const CODE = { k: 6, m: 3 }
+/** One stripe; several and a short last chunk; and one of zeros, whose shards are all the same. */
+const OBJECTS = [noise(6 * CHUNK_SIZE, 1), noise(13 * CHUNK_SIZE + 777, 3), Buffer.alloc(7 * CHUNK_SIZE)]
+
+function choices(size: number, count: number): number[][] {
+  if (count === 0) return [[]]
+  if (size < count) return []
+  return [...choices(size - 1, count), ...choices(size - 1, count - 1).map((chosen) => [...chosen, size - 1])]
+}
+
+describe('nine drives, 6+3', () => {
+  let scene: ShardScene
+  before(async () => {
+    scene = await ShardScene.open(9)
+    for (const bytes of OBJECTS) {
+      const { address, size, isNew } = await scene.put(bytes, CODE)
+      assert.deepEqual([address, size, isNew], [addressOf(bytes), bytes.length, true])
+    }
+  })
+  after(async () => await scene.close())
+
+  test('all 84 ways to lose three drives leave every object readable', async () => {
+    const ways = choices(9, 3)
+    assert.equal(ways.length, 84)
+    for (const lost of ways) {
+      scene.lose(lost)
+      for (const bytes of OBJECTS) {
+        assert.ok((await scene.read(addressOf(bytes))).equals(bytes), `without ${lost.join(' ')}`)
+      }
+    }
+  })
+
+  test('a fourth loss is said to be one, and no byte comes out of it', async () => {
+    for (const lost of choices(9, 4)) {
+      scene.lose(lost)
+      for (const bytes of OBJECTS.slice(0, 1)) {
+        await assert.rejects(scene.read(addressOf(bytes)), { kind: 'Integrity', message: /it is lost unless a drive/ })
+      }
+    }
+  })
+})
+
+describe('shards that are lost', () => {
+  test('are made anew on drives that keep none of the stripe, in the same generation', async () => {
+    const scene = await ShardScene.open(11)
+    const [bytes] = [noise(13 * CHUNK_SIZE + 5, 4)]
+    const { address } = await scene.put(bytes, CODE)
+    const before = await scene.world.run(scene.shards.find(address))
+    scene.lose([0, 1])
+    const found = await scene.repairAll(address)
+    assert.ok(found.every((urgency) => urgency !== 'lost') && found.some((urgency) => urgency === 'parity'))
+    assert.deepEqual(await scene.repairAll(address), ['whole', 'whole', 'whole'])
+    scene.lose([0, 1, 2, 3, 4])
+    assert.ok((await scene.read(address)).equals(bytes), 'three more drives may go')
+    const after = await scene.world.run(scene.shards.find(address))
+    assert.equal(after?.generation, before?.generation)
+    scene.lose([])
+    assert.deepEqual(await scene.repairAll(address), ['whole', 'whole', 'whole'])
+    await scene.close()
+  })
+
+  test('are urgent when no more may go, and stay lost where every drive keeps one of the stripe', async () => {
+    const scene = await ShardScene.open(9)
+    const bytes = noise(6 * CHUNK_SIZE, 5)
+    const { address } = await scene.put(bytes, CODE)
+    for (const [lost, urgency] of [
+      [[8], 'parity'],
+      [[6, 7, 8], 'urgent'],
+      [[5, 6, 7, 8], 'lost'],
+    ] as const) {
+      scene.lose(lost)
+      assert.deepEqual(await scene.repairAll(address), [urgency])
+    }
+    await scene.close()
+  })
+
+  test('a flipped byte in any shard is found by reading it, and healed where it lies', async () => {
+    const scene = await ShardScene.open(9)
+    const bytes = noise(8 * CHUNK_SIZE + 9, 6)
+    const { address } = await scene.put(bytes, CODE)
+    const map = await scene.world.run(scene.shards.find(address))
+    let flipped = 0
+    for (let stripe = 0; stripe < (map?.stripeCount ?? 0); stripe += 1) {
+      const { shards } = (await scene.world.run(map?.stripe(stripe) ?? Promise.reject(new Error('gone'))))!
+      for (const id of shards) {
+        if (id === undefined) continue
+        for (const home of scene.drives) {
+          if (!(await scene.flip(home, id))) continue
+          flipped += 1
+          await assert.rejects(scene.world.run(home.drive.contents.storage.chunks.inspect(id)), { kind: 'Integrity' })
+          assert.ok((await scene.read(address)).equals(bytes), 'what is damaged is never handed out')
+          const healed: number | undefined = await scene.world.run(
+            scene.repair.heal(id, home, async () => await Promise.resolve()),
+          )
+          assert.ok((healed ?? 0) > 0)
+          assert.equal(await scene.world.run(home.drive.contents.storage.chunks.inspect(id)), 'sound')
+        }
+      }
+    }
+    assert.equal(flipped, 9 + 3 + 3, 'every shard: six and three of the first stripe, three and three of the last')
+    assert.equal((await scene.repairAll(address)).join(), 'whole,whole')
+    await scene.close()
+  })
+})
+
+describe('a striped put', () => {
+  test('waits for all nine drives: with one away it is refused and nothing is there', async () => {
+    const scene = await ShardScene.open(9)
+    const bytes = noise(6 * CHUNK_SIZE, 7)
+    scene.lose([4])
+    await assert.rejects(scene.put(bytes, CODE), { code: 'under_replicated' })
+    scene.lose([])
+    assert.equal(await scene.world.run(scene.shards.find(addressOf(bytes))), undefined)
+    await scene.close()
+  })
+
+  test('of the same bytes again is no new object and keeps its generation', async () => {
+    const scene = await ShardScene.open(9)
+    const bytes = noise(9 * CHUNK_SIZE, 8)
+    const { address } = await scene.put(bytes, CODE)
+    const first = await scene.world.run(scene.shards.find(address))
+    assert.equal((await scene.put(bytes, CODE)).isNew, false)
+    assert.equal((await scene.world.run(scene.shards.find(address)))?.generation, first?.generation)
+    await scene.close()
+  })
+
+  test('of less than one stripe goes to the writer of small objects, as it came', async () => {
+    const scene = await ShardScene.open(9)
+    const bytes = noise(6 * CHUNK_SIZE - 1, 9)
+    const taken: Uint8Array[] = []
+    const small: Writer = {
+      put: async ({ chunks }) => {
+        for await (const chunk of chunks) taken.push(chunk.slice())
+        return { address: addressOf(bytes), size: bytes.length, isNew: true, newChunks: 0 }
+      },
+    }
+    const request = { chunks: cutWhole(bytes, CHUNK_SIZE), chunkSize: CHUNK_SIZE, type: 'text/plain', owners: [] }
+    await scene.world.run(scene.writer(CODE, small).put({ ...request, expected: undefined, upload: 'u' }))
+    assert.ok(Buffer.concat(taken).equals(bytes))
+    await scene.close()
+  })
+
+  test('of other bytes than it says is a conflict', async () => {
+    const scene = await ShardScene.open(9)
+    const bytes = noise(6 * CHUNK_SIZE, 10)
+    const request = { chunks: cutWhole(bytes, CHUNK_SIZE), chunkSize: CHUNK_SIZE, type: 'text/plain', owners: [] }
+    const put = scene.writer(CODE).put({ ...request, expected: addressOf(Buffer.from('other')), upload: 'u' })
+    await assert.rejects(scene.world.run(put), { kind: 'Conflict' })
+    await scene.close()
+  })
+})
+
+test('a data shard that is late is made out of the others instead, if the load allows it', async () => {
+  const scene = await ShardScene.open(9)
+  const bytes = noise(6 * CHUNK_SIZE, 11)
+  const { address } = await scene.put(bytes, CODE)
+  const map = await scene.world.run(scene.shards.find(address))
+  assert.ok(map !== undefined)
+  const [id] = (await scene.world.run(map.stripe(0))).shards
+  assert.ok(id !== undefined)
+  const keepers = await scene.world.run(
+    Promise.all(scene.drives.map(async (drive) => await drive.keeps(address, [id]))),
+  )
+  const home = scene.drives.find((_, at) => keepers[at]?.[0])
+  assert.ok(home !== undefined)
+  home.readMs = 500
+  for (const [mayHedge, waited] of [
+    [true, 30],
+    [false, 500],
+  ] as const) {
+    const reader = new scene.modules.StripeReader(scene.platform, scene.shards, {
+      delayMs: () => 30,
+      mayHedge: () => mayHedge,
+    })
+    const beganAt = scene.world.clock.now()
+    using held: ChunkBytes = await scene.world.run(reader.read(map, 0, id))
+    assert.ok(bytes.subarray(0, CHUNK_SIZE).equals(held.bytes))
+    assert.equal(scene.world.clock.now() - beganAt, waited)
+  }
+  home.readMs = 0
+  await scene.world.runUntilIdle()
+  await scene.close()
+})

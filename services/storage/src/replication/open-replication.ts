@@ -1,0 +1,125 @@
+/** Everything that is there only with more than one target. */
+import { Breakers, Watch } from '@cairn/kernel'
+import type { Repairs } from '../domain/repairs.ts'
+import { checkDomains, type Erasure, type ErasureParts, erasureCodeOf, openErasure } from '../erasure/open-erasure.ts'
+import type { PartsHost, StorageParts } from '../parts.ts'
+import { DriveTarget } from '../targets/drive-target.ts'
+import type { Drives } from '../targets/drives.ts'
+import type { OwnCopies } from '../targets/own-copies.ts'
+import { PeerTarget } from '../targets/peer-target.ts'
+import type { PeersGate } from '../targets/peers-gate.ts'
+import type { SettledDeletes } from '../targets/settled-deletes.ts'
+import type { ObjectTarget } from '../targets/target.ts'
+import { CopyReader } from './copy-reader.ts'
+import { healChunk } from './heal-chunk.ts'
+import { createHedging } from './hedge-core.ts'
+import { PeerWatch } from './peer-watch.ts'
+import { RemoteObjects } from './remote-objects.ts'
+import { RepairPlan } from './repair-plan.ts'
+import { Replicas } from './replicas.ts'
+import { ReplicatedObjects } from './replicated-objects.ts'
+import { ReplicatedWriter } from './replicated-writer.ts'
+
+export interface Replication extends Pick<StorageParts, 'objects' | 'chunks' | 'writer' | 'commitPlace' | 'heal'> {
+  readonly replicas: Replicas
+  readonly plan: RepairPlan
+  readonly peers: PeerWatch
+  /** Where objects of a stripe or more are erasure-coded. */
+  readonly erasure: Erasure | undefined
+  readonly close: () => void
+}
+
+export interface ReplicationParts {
+  readonly drives: Drives
+  readonly gate: PeersGate
+  readonly deletes: SettledDeletes
+  readonly targets: readonly DriveTarget[]
+  readonly own: OwnCopies
+  readonly repairs: Repairs
+}
+
+/** Nothing with one target: then the store is asked itself. */
+export function openReplication(
+  { platform, config }: PartsHost,
+  { drives: local, gate, deletes, targets: drives, own, repairs }: ReplicationParts,
+): Replication | undefined {
+  const { peers: configured, placement, durability } = config.current
+  const code = erasureCodeOf(config.current)
+  if (code !== undefined) checkDomains(code, local.all, configured.length)
+  if (drives.length + configured.length <= 1) return undefined
+  const breakers = new Breakers(platform)
+  const late = new Watch(0)
+  const onTooLate = (): void => late.set(late.value + 1)
+  const headers: PeersGate['headers'] = () => gate.headers()
+  const peers = configured.map((settings) => new PeerTarget(platform, { settings, breakers, headers, onTooLate }))
+  const targets: ObjectTarget[] = [...drives, ...peers]
+  const remote = new RemoteObjects()
+  const replicas = new Replicas(platform, {
+    targets,
+    own,
+    // What is too small for shards survives as many losses as they do.
+    copies: code === undefined ? durability.replication_factor : code.m + 1,
+    allowsDegraded: () => config.current.durability.allow_degraded_writes,
+    timeoutMs: placement.peer_timeout,
+    version: Math.max(0, ...drives.map(({ drive }) => lsnOf(drive))),
+    onDegraded: (id) => void repairs.tryRequest(id),
+  })
+  const hedging = createHedging(placement.hedge_delay)
+  const isHedged = placement.hedged_reads
+  const copyReader = new CopyReader(platform, replicas, {
+    drives,
+    remote,
+    hedging,
+    isHedged,
+    onDeceived: (target) => {
+      if (target instanceof PeerTarget) target.distrust()
+    },
+  })
+  const writer = new ReplicatedWriter(platform, replicas, copyReader)
+  const copies: ErasureParts['copies'] = {
+    chunks: copyReader,
+    writer,
+    commitPlace: (landing) => ({
+      chunks: landing.drive.contents.chunks,
+      commit: async (object) => {
+        const { stored, made, wanted } = await writer.spread({ ...object, owners: [] }, landing)
+        return { isNew: stored === 'new', copies: { made, wanted } }
+      },
+    }),
+    heal: async (drive, chunk, pace) => await healChunk(platform, replicas, { drive, chunk }, pace),
+  }
+  const versions = { next: () => replicas.nextVersion(), observe: (version: number) => replicas.observe(version) }
+  const erasure =
+    code === undefined
+      ? undefined
+      : openErasure(platform, code, { targets: drives, repairs, versions, hedging, isHedged, copies })
+  const { chunks, writer: puts, commitPlace, heal } = erasure ?? copies
+  return {
+    replicas,
+    erasure,
+    plan: new RepairPlan(platform, {
+      node: placement.id ?? 'self',
+      replicas,
+      repairs,
+      chunks,
+      deletes,
+      isExpired: (target) => isExpired(target, local, gate),
+      stripes: erasure,
+    }),
+    peers: new PeerWatch(platform, { peers, breakers, gate, drives: local, late, timeoutMs: placement.peer_timeout }),
+    objects: new ReplicatedObjects(replicas, remote),
+    chunks,
+    writer: puts,
+    commitPlace,
+    heal,
+    close: () => breakers.close(),
+  }
+}
+
+function isExpired(target: ObjectTarget, drives: Drives, gate: PeersGate): boolean {
+  return target instanceof DriveTarget ? drives.isExpired(target.drive) : gate.isExpired(target.identity.id)
+}
+
+function lsnOf({ state }: DriveTarget['drive']): number {
+  return state.tag === 'open' ? state.storage.facts().syncedLsn : 0
+}

@@ -1,0 +1,61 @@
+/** Looks after the peers: who is there, who was away for too long, and whether this node was. */
+import { type Breakers, Deadline, sleep, type Watch } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+import type { Drives } from '../targets/drives.ts'
+import type { PeerTarget } from '../targets/peer-target.ts'
+import type { PeersGate } from '../targets/peers-gate.ts'
+
+/** How soon a peer that goes or comes back is noticed. */
+const PROBE_MS = 1000
+
+export interface PeerWatchOptions {
+  readonly peers: readonly PeerTarget[]
+  readonly breakers: Breakers
+  readonly gate: PeersGate
+  readonly drives: Drives
+  /** Grows when a peer says that this node was away for too long. */
+  readonly late: Watch<number>
+  readonly timeoutMs: number
+}
+
+export class PeerWatch {
+  readonly #platform: Platform
+  readonly #options: PeerWatchOptions
+  #lateSeen: number
+
+  constructor(platform: Platform, options: PeerWatchOptions) {
+    this.#platform = platform
+    this.#options = options
+    this.#lateSeen = options.late.value
+  }
+
+  get count(): number {
+    return this.#options.peers.length
+  }
+
+  /** Asks every peer whether it is there; says whether that has changed for any. */
+  async round(signal: AbortSignal): Promise<boolean> {
+    const { peers, breakers, gate, late, drives, timeoutMs } = this.#options
+    const { clock, log } = this.#platform
+    const call = { deadline: Deadline.after(clock, timeoutMs), signal }
+    const changes = await Promise.all(peers.map(async (peer) => await peer.probe(call)))
+    breakers.sweep()
+    await gate.tick((node) => peers.some((peer) => peer.identity.id === node && peer.health().tag === 'up'))
+    if (late.value !== this.#lateSeen) {
+      this.#lateSeen = late.value
+      log.error(
+        {},
+        'this node was away for longer than its peers remember deletes: it begins empty, and is filled again',
+      )
+      await drives.beginEmpty()
+      await gate.renew()
+      return true
+    }
+    return changes.includes(true)
+  }
+
+  /** A pause before the next round. */
+  async pause(signal: AbortSignal): Promise<void> {
+    await sleep(this.#platform.clock, PROBE_MS, { signal })
+  }
+}

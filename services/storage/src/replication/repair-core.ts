@@ -1,0 +1,114 @@
+/**
+ * What has to be done about one object, given what every target knows of it.
+ *
+ *     newest is an object ─▶ the targets it belongs on and is not: copies, from the first that has it
+ *     newest is a delete  ─▶ whoever has an older copy, and enough others to remember it
+ *
+ * Every node plans for what it holds. Of those that hold an object the first in the placement makes the copies, so that
+ * two nodes that agree on who is there do not make the same one twice.
+ */
+import type { BucketShape } from '@cairn/kernel'
+import { chooseCopies } from '../targets/placement-core.ts'
+import type { KnownCopy } from '../targets/target.ts'
+import { newestOf } from '../targets/version-core.ts'
+
+/** A target in the placement order of the object. */
+export interface TargetFacts {
+  readonly node: string
+  readonly domain: string
+  readonly isWritable: boolean
+  /** Away for so long that it comes back empty, if it does. */
+  readonly isExpired: boolean
+  /** `undefined` if it did not answer. */
+  readonly known: KnownCopy | undefined
+}
+
+export type RepairStep<T> =
+  | { readonly tag: 'copy'; readonly from: T; readonly to: T; readonly isUrgent: boolean }
+  | { readonly tag: 'bury'; readonly at: T; readonly version: number }
+
+export interface ObjectVerdict<T> {
+  readonly newest: KnownCopy
+  /** Failure domains with a copy. */
+  readonly copies: number
+  /** Those of them whose copy was read and hashed. */
+  readonly proved: number
+  readonly steps: readonly RepairStep<T>[]
+  /** A delete that everybody who could contradict it knows of. */
+  readonly isSettled: boolean
+}
+
+export interface JudgedBy {
+  readonly node: string
+  /** Copies an object should have. */
+  readonly copies: number
+}
+
+export function judge<T extends TargetFacts>(order: readonly T[], { node, copies }: JudgedBy): ObjectVerdict<T> {
+  const newest = newestOf(order.map(({ known }) => known ?? { tag: 'absent' }))
+  const holders = order.filter(({ known }) => known?.tag === 'object')
+  const proved = holders.filter(({ known }) => known?.tag === 'object' && known.isProved)
+  const facts = { newest, copies: domainsOf(holders), proved: domainsOf(proved) }
+  switch (newest.tag) {
+    case 'absent':
+      return { ...facts, steps: [], isSettled: false }
+    case 'tombstone':
+      return { ...facts, ...burials(order, newest.version, copies) }
+    case 'object':
+      return { ...facts, steps: copiesToMake(order, holders, { node, copies }), isSettled: false }
+  }
+}
+
+function copiesToMake<T extends TargetFacts>(
+  order: readonly T[],
+  holders: readonly T[],
+  { node, copies }: JudgedBy,
+): RepairStep<T>[] {
+  const [from] = holders
+  if (from?.node !== node) return []
+  const wanted = chooseCopies(order, copies, ({ isWritable, known }) => isWritable || known?.tag === 'object')
+  const isUrgent = domainsOf(holders) <= 1
+  return wanted
+    .filter(({ known }) => known !== undefined && known.tag !== 'object')
+    .map((to) => ({ tag: 'copy', from, to, isUrgent }))
+}
+
+function burials<T extends TargetFacts>(
+  order: readonly T[],
+  version: number,
+  copies: number,
+): Pick<ObjectVerdict<T>, 'steps' | 'isSettled'> {
+  const writable = order.filter(({ isWritable, known }) => isWritable && known !== undefined)
+  const stale = writable.filter(({ known }) => known?.tag === 'object')
+  const knowers = order.filter(({ known }) => known?.tag === 'tombstone' && known.version >= version)
+  const lacking = Math.max(0, Math.min(copies, order.length) - knowers.length - stale.length)
+  const others = writable.filter(({ known }) => known?.tag !== 'object' && !isAsNew(known, version)).slice(0, lacking)
+  const steps = [...stale, ...others].map((at) => ({ tag: 'bury', at, version }) as const)
+  return { steps, isSettled: order.every(isNoObjection) }
+}
+
+/** A target that holds no copy, or will not when it is back. */
+function isNoObjection({ known, isExpired }: TargetFacts): boolean {
+  return known === undefined ? isExpired : known.tag !== 'object'
+}
+
+function isAsNew(known: KnownCopy | undefined, version: number): boolean {
+  return known?.tag === 'tombstone' && known.version >= version
+}
+
+function domainsOf(targets: readonly TargetFacts[]): number {
+  return new Set(targets.map(({ domain }) => domain)).size
+}
+
+/** Bytes of a repair that are moved at once, right after they were paid for. */
+export const REPAIR_RUN_BYTES = 256 * 1024
+
+/**
+ * A bucket with which no more than the budget is moved in any second: what is saved up, what comes in while it is spent,
+ * and one run that was paid for in part before are the budget together.
+ */
+export function repairBudget(bytesPerSecond: number): BucketShape {
+  const burst = Math.floor(bytesPerSecond / 8)
+  const run = Math.min(REPAIR_RUN_BYTES, Math.floor(bytesPerSecond / 4))
+  return { rate: bytesPerSecond - burst - run, burst }
+}

@@ -1,0 +1,250 @@
+/**
+ * Compares what is here with where it should be.
+ *
+ *     own inventory, page by page ─▶ what does every target know of these? ─▶ repair-core ─▶ `repair`: urgent, or in turn
+ */
+import { isKind, toCairnError } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+import { type Address, digestOf, toHex } from '@cairn/wire'
+import type { ChunkSource } from '../domain/chunk-reader.ts'
+import { type Pace, REPAIR_COST_BYTES, type Repair, type Repaired, type Repairs } from '../domain/repairs.ts'
+import type { StripeCode } from '../erasure/stripe-core.ts'
+import type { StripePlanner } from '../erasure/stripe-planner.ts'
+import type { SettledDeletes } from '../targets/settled-deletes.ts'
+import type { KnownCopy, ObjectTarget } from '../targets/target.ts'
+import { copyObject } from './copy-object.ts'
+import { judge, type RepairStep, type TargetFacts } from './repair-core.ts'
+import type { Replicas } from './replicas.ts'
+
+const PAGE = 256
+/** Deletes that everybody knows of; past it they are remembered longer than they need to be. */
+const SETTLED_MAX = 100_000
+
+/** What a round over everything found. */
+export interface RoundReport {
+  /** Unix milliseconds at its end. */
+  readonly at: number
+  readonly objects: number
+  /** With as many copies as they should have. */
+  readonly full: number
+  /** With fewer, and more than one. */
+  readonly under: number
+  /** With one copy left, or as few shards as it takes to read them. */
+  readonly single: number
+  /** With fewer shards than that. */
+  readonly lost: number
+  readonly tombstones: number
+  /** The fewest copies of any object that were read and hashed; null without objects. */
+  readonly proved: number | null
+  /** Targets that did not answer in it. */
+  readonly away: readonly string[]
+}
+
+interface Tally {
+  objects: number
+  full: number
+  under: number
+  single: number
+  lost: number
+  tombstones: number
+  proved: number | null
+  readonly away: Set<string>
+  planned: number
+}
+
+type Placed = TargetFacts & { readonly target: ObjectTarget }
+
+export interface RepairPlanOptions {
+  readonly node: string
+  readonly replicas: Replicas
+  readonly repairs: Repairs
+  readonly chunks: ChunkSource
+  readonly deletes: SettledDeletes
+  /** Away for so long that it comes back empty, if it does. */
+  readonly isExpired: (target: ObjectTarget) => boolean
+  /** Where objects are erasure-coded. */
+  readonly stripes: Stripes | undefined
+}
+
+/** Shards are looked after by themselves: a record with a share on a target is no copy. */
+export interface Stripes {
+  readonly code: StripeCode
+  readonly planner: StripePlanner
+}
+
+export class RepairPlan {
+  readonly #platform: Platform
+  readonly #options: RepairPlanOptions
+  #last: RoundReport | undefined
+
+  constructor(platform: Platform, options: RepairPlanOptions) {
+    this.#platform = platform
+    this.#options = options
+  }
+
+  /** The last whole round. */
+  get last(): RoundReport | undefined {
+    return this.#last
+  }
+
+  /** Goes over everything this node holds; says how many repairs there was room for. */
+  async round(signal: AbortSignal): Promise<number> {
+    const { own } = this.#options.replicas
+    const tally = newTally()
+    const settled = new Set<string>()
+    let after: Address | undefined
+    for (;;) {
+      const rows = await own.page(after, PAGE)
+      await this.#judgeAll(
+        rows.map(({ id }) => id),
+        tally,
+        settled,
+      )
+      after = rows.at(-1)?.id
+      if (signal.aborted) return tally.planned
+      if (after === undefined) break
+    }
+    this.#options.deletes.replace(settled)
+    const { planned, away, ...counts } = tally
+    this.#last = { at: this.#platform.clock.wall(), ...counts, away: [...away] }
+    return planned
+  }
+
+  /** Looks at one object only. */
+  async object(id: Address): Promise<number> {
+    const tally = newTally()
+    await this.#judgeAll([id], tally, new Set())
+    return tally.planned
+  }
+
+  async #judgeAll(ids: readonly Address[], tally: Tally, settled: Set<string>): Promise<void> {
+    if (ids.length === 0) return
+    const { replicas, node, isExpired } = this.#options
+    const known = await this.#askAll(ids, tally)
+    for (const [at, id] of ids.entries()) {
+      const order = replicas.order(id).map((target): Placed => {
+        const { node: its, domain } = target.identity
+        return {
+          target,
+          node: its,
+          domain,
+          isWritable: target.health().tag === 'up',
+          isExpired: isExpired(target),
+          known: known.get(target)?.[at],
+        }
+      })
+      const verdict = judge(order, { node, copies: replicas.copies })
+      if (verdict.newest.tag === 'object' && order.some(({ known: its }) => its?.tag === 'object' && its.isStriped)) {
+        await this.#planStripes(id, verdict, tally)
+        continue
+      }
+      count(tally, verdict, replicas.copies)
+      if (verdict.newest.tag !== 'absent') replicas.observe(verdict.newest.version)
+      if (verdict.isSettled && settled.size < SETTLED_MAX) settled.add(toHex(digestOf(id)))
+      for (const step of verdict.steps) if (this.#send(id, step)) tally.planned += 1
+    }
+  }
+
+  async #planStripes(id: Address, { newest, proved }: ReturnType<typeof judge>, tally: Tally): Promise<void> {
+    const { replicas, stripes } = this.#options
+    if (newest.tag === 'object') replicas.observe(newest.version)
+    tally.objects += 1
+    if (stripes === undefined) return
+    const { left, planned } = await stripes.planner.plan(id)
+    tally.planned += planned
+    tally[STATE_OF[left]] += 1
+    // As many copies as losses it would take, and one: a share on each of nine drives is as good as four copies.
+    const copies = Math.max(0, proved - stripes.code.k + 1)
+    tally.proved = Math.min(tally.proved ?? copies, copies)
+  }
+
+  async #askAll(ids: readonly Address[], tally: Tally): Promise<Map<ObjectTarget, readonly KnownCopy[]>> {
+    const { replicas } = this.#options
+    const answers = new Map<ObjectTarget, readonly KnownCopy[]>()
+    await Promise.all(
+      replicas.targets.map(async (target) => {
+        try {
+          if (target.health().tag !== 'down') answers.set(target, await target.known(ids, replicas.call()))
+        } catch (error) {
+          this.#platform.log.debug({ error: toCairnError(error) }, 'a target did not say what it holds')
+        }
+        if (!answers.has(target)) tally.away.add(target.identity.id)
+      }),
+    )
+    return answers
+  }
+
+  #send(id: Address, step: RepairStep<Placed>): boolean {
+    const { repairs } = this.#options
+    const isUrgent = step.tag === 'bury' || step.isUrgent
+    return repairs.send(this.#repairOf(id, step), isUrgent ? 'urgent' : 'normal')
+  }
+
+  #repairOf(id: Address, step: RepairStep<Placed>): Repair {
+    const { replicas } = this.#options
+    if (step.tag === 'copy') {
+      const { from, to } = step
+      const name = `copy ${id} to ${to.target.identity.id}`
+      const run = async (pace: Pace): Promise<Repaired> => await this.#copy(id, from.target, to.target, pace)
+      return { tag: 'work', name, bytes: REPAIR_COST_BYTES, run }
+    }
+    const { at, version } = step
+    const name = `bury ${id} at ${at.target.identity.id}`
+    const run = async (): Promise<Repaired> => {
+      try {
+        await at.target.remove(id, version, { isAgreed: true }, replicas.call())
+      } catch (error) {
+        if (!isNewer(error)) throw error
+      }
+      return { tag: 'repaired', bytes: 0 }
+    }
+    return { tag: 'work', name, bytes: 0, run }
+  }
+
+  async #copy(id: Address, from: ObjectTarget, to: ObjectTarget, pace: Pace): Promise<Repaired> {
+    const { replicas, chunks } = this.#options
+    const facts = await from.stat(id, replicas.call())
+    if (facts === undefined) return { tag: 'skipped', reason: 'no_copy' }
+    const manifest = await from.manifest(id, replicas.call())
+    const copy = { ...facts, id, manifest, upload: `copy-${toHex(digestOf(id)).slice(0, 48)}` }
+    let bytes = 0
+    try {
+      await copyObject(this.#platform, to, copy, {
+        timeoutMs: replicas.timeoutMs,
+        read: async (chunk) => {
+          // A chunk that is damaged at one copy may be sound at another.
+          const held = await from.readChunk(chunk, replicas.call()).catch(() => undefined)
+          return held ?? (await chunks.read(chunk, { object: id, chunk: undefined }))
+        },
+        pace: async (length) => {
+          await pace(length)
+          bytes += length
+        },
+      })
+    } catch (error) {
+      // It was deleted, or put anew, since this was planned; the next round sees that.
+      if (!isNewer(error)) throw error
+    }
+    return { tag: 'repaired', bytes }
+  }
+}
+
+const STATE_OF = { whole: 'full', parity: 'under', urgent: 'single', lost: 'lost' } as const
+
+function newTally(): Tally {
+  return { objects: 0, full: 0, under: 0, single: 0, lost: 0, tombstones: 0, proved: null, away: new Set(), planned: 0 }
+}
+
+function count(tally: Tally, { newest, copies, proved }: ReturnType<typeof judge>, wanted: number): void {
+  if (newest.tag === 'tombstone') tally.tombstones += 1
+  if (newest.tag !== 'object') return
+  tally.objects += 1
+  tally.proved = Math.min(tally.proved ?? proved, proved)
+  if (copies >= wanted) tally.full += 1
+  else if (copies > 1) tally.under += 1
+  else tally.single += 1
+}
+
+function isNewer(error: unknown): boolean {
+  return isKind(error, 'Conflict') && error.code === 'newer_version'
+}

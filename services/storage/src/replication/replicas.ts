@@ -1,0 +1,232 @@
+/**
+ * Objects on several targets: puts and deletes that count only once enough of them know.
+ *
+ *     put ─▶ the first targets of the placement, in distinct failure domains ─▶ all durable ─▶ told
+ *              └─ one fails: the next in the order takes its place           └─ too few: 503, or degraded if allowed
+ *     delete ─▶ a holder decides whether it may go ─▶ every target that is up remembers it ─▶ told
+ */
+import { CairnError, Deadline, toCairnError } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+import type { Address } from '@cairn/wire'
+import { copiesAway, underReplicated } from '../errors.ts'
+import type { OwnCopies } from '../targets/own-copies.ts'
+import { chooseCopies, placementOrder } from '../targets/placement-core.ts'
+import type { KnownCopy, ObjectTarget, Stored, TargetCall, TargetIdentity } from '../targets/target.ts'
+import { createVersions, newestOf, nextVersion, observe, type VersionClock } from '../targets/version-core.ts'
+
+/** How often a write is begun again with a higher version. Each time it has heard of the highest there is. */
+const ATTEMPTS_MAX = 5
+
+export interface ReplicasOptions {
+  readonly targets: readonly ObjectTarget[]
+  readonly own: OwnCopies
+  /** Copies each object should have. */
+  readonly copies: number
+  readonly allowsDegraded: () => boolean
+  readonly timeoutMs: number
+  /** Where versions begin: as high as anything this node may have issued. */
+  readonly version: number
+  /** An object has fewer copies than it should. */
+  readonly onDegraded: (id: Address) => void
+}
+
+export interface Written {
+  readonly stored: Stored
+  readonly made: number
+  readonly wanted: number
+}
+
+type Attempt =
+  | { readonly tag: 'newer'; readonly version: number }
+  | { readonly tag: 'made'; readonly stored: readonly Stored[]; readonly failures: readonly CairnError[] }
+
+export interface Asked {
+  readonly target: ObjectTarget
+  readonly known: KnownCopy
+}
+
+export class Replicas {
+  readonly targets: readonly ObjectTarget[]
+  readonly own: OwnCopies
+  readonly copies: number
+  readonly timeoutMs: number
+  readonly #platform: Platform
+  readonly #options: ReplicasOptions
+  readonly #versions: VersionClock
+
+  constructor(platform: Platform, options: ReplicasOptions) {
+    this.#platform = platform
+    this.#options = options
+    this.targets = options.targets
+    this.own = options.own
+    this.copies = options.copies
+    this.timeoutMs = options.timeoutMs
+    this.#versions = createVersions(options.version)
+  }
+
+  /** Every target, the one a copy should be on first at the head. */
+  order(id: Address): ObjectTarget[] {
+    return this.#ordered(id).map(({ target }) => target)
+  }
+
+  /** The targets that should have a copy, as far as they can be used now. */
+  placed(id: Address, mayUse: (target: ObjectTarget) => boolean): ObjectTarget[] {
+    return chooseCopies(this.#ordered(id), this.copies, ({ target }) => mayUse(target)).map(({ target }) => target)
+  }
+
+  call(signal?: AbortSignal): TargetCall {
+    return { deadline: Deadline.after(this.#platform.clock, this.timeoutMs), signal }
+  }
+
+  observe(version: number): void {
+    observe(this.#versions, version)
+  }
+
+  nextVersion(): number {
+    return nextVersion(this.#versions)
+  }
+
+  /** Writes copies until there are enough. `under_replicated` if there cannot be, and that is not allowed. */
+  async write(id: Address, put: (target: ObjectTarget, version: number) => Promise<Stored>): Promise<Written> {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+      const outcome = await this.#attempt(id, nextVersion(this.#versions), put)
+      if (outcome.tag === 'made') return this.#written(id, outcome)
+      this.observe(outcome.version)
+    }
+    throw underReplicated(0, this.copies)
+  }
+
+  /** Deletes the object everywhere; false if there is none. `referenced` while somebody holds it. */
+  async remove(id: Address): Promise<boolean> {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+      const asked = await this.ask(id)
+      const newest = newestOf(asked.map(({ known }) => known))
+      if (newest.tag !== 'absent') this.observe(newest.version)
+      if (newest.tag !== 'object') {
+        this.mustReachEnough(asked)
+        return false
+      }
+      if (await this.#bury(id, asked, nextVersion(this.#versions))) return true
+    }
+    throw underReplicated(0, this.copies)
+  }
+
+  /** What every target that answers knows of the object. */
+  async ask(id: Address): Promise<Asked[]> {
+    const readable = this.order(id).filter((target) => target.health().tag !== 'down')
+    const answers = await Promise.allSettled(
+      readable.map(async (target) => ({ target, known: (await target.known([id], this.call()))[0] ?? ABSENT })),
+    )
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  }
+
+  /** With as many targets away as an object has copies, all of its copies may be there: then nobody can say it is gone. */
+  mustReachEnough(asked: readonly Asked[]): void {
+    const reached = new Set(asked.map(({ target }) => target.identity.domain))
+    const away = new Set(this.targets.map(({ identity }) => identity.domain)).difference(reached)
+    if (away.size >= this.copies) throw copiesAway(away.size)
+  }
+
+  async #attempt(id: Address, version: number, put: (target: ObjectTarget, version: number) => Promise<Stored>) {
+    const order = this.#ordered(id)
+    const tried = new Set<ObjectTarget>()
+    const domains = new Set<string>()
+    const stored: Stored[] = []
+    const failures: CairnError[] = []
+    const mayUse = ({ target, domain }: Placed): boolean =>
+      !tried.has(target) && !domains.has(domain) && target.health().tag === 'up'
+    for (;;) {
+      const next = chooseCopies(order, this.copies - stored.length, mayUse)
+      if (next.length === 0) break
+      for (const { target } of next) tried.add(target)
+      const outcomes = await Promise.allSettled(next.map(async ({ target }) => await put(target, version)))
+      const newer = this.#sort(next, outcomes, { stored, failures, domains })
+      if (newer !== undefined) return { tag: 'newer', version: newer } satisfies Attempt
+    }
+    return { tag: 'made', stored, failures } satisfies Attempt
+  }
+
+  /** Takes in what became of some puts; a version that was newer is returned, what is the caller's own fault thrown. */
+  #sort(
+    targets: readonly Placed[],
+    outcomes: readonly PromiseSettledResult<Stored>[],
+    into: { readonly stored: Stored[]; readonly failures: CairnError[]; readonly domains: Set<string> },
+  ): number | undefined {
+    let newer: number | undefined
+    for (const [at, outcome] of outcomes.entries()) {
+      const placed = targets[at]
+      if (placed === undefined) continue
+      if (outcome.status === 'fulfilled') {
+        into.stored.push(outcome.value)
+        into.domains.add(placed.domain)
+        continue
+      }
+      const error = toCairnError(outcome.reason)
+      if (error.code === 'newer_version') newer = Math.max(newer ?? 0, Number(error.cause))
+      else if (isCallersFault(error)) throw error
+      else into.failures.push(error)
+      this.#platform.log.warn({ target: placed.id.slice(0, 8), error }, 'a copy was not made')
+    }
+    return newer
+  }
+
+  #written(id: Address, { stored, failures }: Attempt & { tag: 'made' }): Written {
+    const made = stored.length
+    const wanted = this.copies
+    if (made < wanted) {
+      const [first] = failures
+      if (made === 0) throw first ?? underReplicated(0, wanted)
+      this.#options.onDegraded(id)
+      if (!this.#options.allowsDegraded()) throw underReplicated(made, wanted)
+    }
+    return { stored: stored.every((each) => each === 'new') ? 'new' : 'present', made, wanted }
+  }
+
+  /** Whether the delete went through; if not, it has to be tried with a higher version. */
+  async #bury(id: Address, asked: readonly Asked[], version: number): Promise<boolean> {
+    const up = asked.filter(({ target }) => target.health().tag === 'up')
+    // Holds and deletes of an object meet at the same holder, so that one of them comes first for all.
+    const lead = up.find(({ known }) => known.tag === 'object')?.target
+    if (lead === undefined) throw underReplicated(0, this.copies)
+    if (!(await this.#removeAt(lead, id, version, false))) return false
+    const others = up.map(({ target }) => target).filter((target) => target !== lead)
+    const outcomes = await Promise.allSettled(
+      others.map(async (target) => await this.#removeAt(target, id, version, true)),
+    )
+    const knows = new Set([lead, ...others.filter((_, at) => outcomes[at]?.status === 'fulfilled')])
+    if (outcomes.some((outcome) => outcome.status === 'fulfilled' && !outcome.value)) return false
+    const needed = this.placed(id, (target) => target.health().tag !== 'down')
+    const enough = Math.min(this.copies, this.targets.length)
+    if (knows.size < enough || !needed.every((target) => knows.has(target))) throw underReplicated(knows.size, enough)
+    return true
+  }
+
+  async #removeAt(target: ObjectTarget, id: Address, version: number, isAgreed: boolean): Promise<boolean> {
+    try {
+      await target.remove(id, version, { isAgreed }, this.call())
+      return true
+    } catch (error) {
+      const { code, cause } = toCairnError(error)
+      if (code !== 'newer_version') throw error
+      this.observe(Number(cause))
+      return false
+    }
+  }
+
+  #ordered(id: Address): Placed[] {
+    return placementOrder(
+      id,
+      this.targets.map((target) => ({ ...target.identity, target })),
+    )
+  }
+}
+
+type Placed = TargetIdentity & { readonly target: ObjectTarget }
+
+const ABSENT: KnownCopy = { tag: 'absent' }
+
+/** What no other target would take either. */
+function isCallersFault({ kind, code }: CairnError): boolean {
+  if (kind === 'Malformed' || kind === 'TooLarge') return true
+  return kind === 'Conflict' && code !== 'missing_chunks'
+}

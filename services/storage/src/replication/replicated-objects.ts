@@ -1,0 +1,107 @@
+/** Objects as the routes ask for them, wherever their copies are. */
+import { CairnError, isKind, toCairnError } from '@cairn/kernel'
+import type { ObjectFacts } from '@cairn/store'
+import type { Address } from '@cairn/wire'
+import type { Objects } from '../domain/objects.ts'
+import type { ObjectTarget } from '../targets/target.ts'
+import { newestOf } from '../targets/version-core.ts'
+import type { RemoteObjects } from './remote-objects.ts'
+import type { Asked, Replicas } from './replicas.ts'
+
+export class ReplicatedObjects implements Objects {
+  readonly #replicas: Replicas
+  readonly #remote: RemoteObjects
+
+  constructor(replicas: Replicas, remote: RemoteObjects) {
+    this.#replicas = replicas
+    this.#remote = remote
+  }
+
+  /** Nothing: a delete that one drive has missed counts for all of them, so all are asked. */
+  statRecent(): undefined {
+    return undefined
+  }
+
+  async stat(id: Address): Promise<ObjectFacts | undefined> {
+    const holder = await this.#replicas.own.holder(id)
+    if (holder !== undefined) return await holder.drive.contents.storage.objects.stat(id)
+    if (this.#replicas.targets.every(({ identity }) => identity.kind === 'drive')) {
+      this.#replicas.mustReachEnough(await this.#replicas.ask(id))
+      return undefined
+    }
+    return await this.#statElsewhere(id)
+  }
+
+  async list(after: Address | undefined, limit: number): Promise<Address[]> {
+    const found: Address[] = []
+    let from = after
+    while (found.length < limit) {
+      const rows = await this.#replicas.own.page(from, limit)
+      for (const { id, known } of rows) if (known.tag === 'object' && found.length < limit) found.push(id)
+      from = rows.at(-1)?.id
+      if (from === undefined) break
+    }
+    return found
+  }
+
+  async remove(id: Address): Promise<boolean> {
+    return await this.#replicas.remove(id)
+  }
+
+  /** Every copy is held, the one that decides about deletes first. */
+  async hold(owner: string, id: Address): Promise<void> {
+    const holders = await this.#holders(id)
+    if (holders.length === 0) throw new CairnError('NotFound', `There is no object ${id} to hold.`)
+    for (const target of holders) await target.hold(owner, id, this.#replicas.call())
+  }
+
+  async release(owner: string, id: Address): Promise<boolean> {
+    const holders = await this.#holders(id)
+    for (const target of holders) await target.release(owner, id, this.#replicas.call())
+    return holders.length > 0
+  }
+
+  async #holders(id: Address): Promise<ObjectTarget[]> {
+    const asked = await this.#replicas.ask(id)
+    if (newestOf(asked.map(({ known }) => known)).tag !== 'object') {
+      this.#replicas.mustReachEnough(asked)
+      return []
+    }
+    return asked.filter(({ known }) => known.tag === 'object').map(({ target }) => target)
+  }
+
+  async #statElsewhere(id: Address): Promise<ObjectFacts | undefined> {
+    const asked = await this.#replicas.ask(id)
+    const newest = newestOf(asked.map(({ known }) => known))
+    if (newest.tag !== 'object') {
+      this.#replicas.mustReachEnough(asked)
+      return undefined
+    }
+    const failures: CairnError[] = []
+    for (const { target, known } of asked) {
+      if (known.tag !== 'object' || known.version !== newest.version) continue
+      try {
+        const facts = await this.#factsAt({ target, known }, id)
+        if (facts !== undefined) return facts
+      } catch (error) {
+        failures.push(toCairnError(error))
+      }
+    }
+    const [first] = failures.filter((error) => !isKind(error, 'NotFound'))
+    if (first !== undefined) throw first
+    return undefined
+  }
+
+  async #factsAt({ target }: Asked, id: Address): Promise<ObjectFacts | undefined> {
+    const facts = await target.stat(id, this.#replicas.call())
+    if (facts === undefined) return undefined
+    const isOneChunk = facts.size <= facts.chunkSize
+    const manifest = isOneChunk
+      ? undefined
+      : (this.#remote.manifest(id) ?? (await target.manifest(id, this.#replicas.call())))
+    if (!isOneChunk && (manifest?.size !== facts.size || manifest.chunkSize !== facts.chunkSize)) {
+      throw new CairnError('Integrity', `What a peer says about ${id} is not what its manifest proves.`)
+    }
+    return this.#remote.factsOf(facts, manifest)
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * What nodes that hold copies together ask each other. It is about the drives of this node and nobody further, so that
+ * no question goes round in circles; the flag `copy` says the same on the routes of objects, manifests and references.
+ */
+import { CairnError, isKind } from '@cairn/kernel'
+import { type IngressResponse, json, problem, type RouteTable, route } from '@cairn/platform'
+import type { Scope } from '@cairn/wire'
+import { z } from 'zod'
+import { noSuchObject } from '../errors.ts'
+import type { StorageParts } from '../parts.ts'
+import type { KnownCopy } from '../targets/target.ts'
+import { address, addressParams } from './params.ts'
+
+const IDS_MAX = 1024
+const PAGE_MAX = 1000
+
+const peer = { lane: 'inline', scope: 'storage:admin' } as const
+
+/** What a copy that another node sends says about itself. Every owner it names holds the copy too. */
+export const copyQuery = z.strictObject({
+  copy: z.coerce.number().int().min(0).optional(),
+  owners: z.string().max(4096).optional(),
+})
+
+export function ownersIn(owners: string | undefined): string[] {
+  return owners === undefined || owners === '' ? [] : owners.split(',')
+}
+
+/** Copies come from other nodes: whoever sends one needs the scope of an administrator as well. */
+export function copyScope({ queryText }: { readonly queryText: string }): Scope | undefined {
+  return new URLSearchParams(queryText).has('copy') ? 'storage:admin' : undefined
+}
+
+/** The answer to a copy that is older than what is known here; any other error is thrown on. */
+export function olderCopy(error: unknown, corrId: string): IngressResponse {
+  if (!isKind(error, 'Conflict') || error.code !== 'newer_version') throw error
+  const known = new CairnError('Conflict', error.message, { code: 'newer_version' })
+  return problem(known, corrId, { fields: { version: error.cause } })
+}
+
+export function copyRoutes(parts: StorageParts): RouteTable {
+  return [known(parts), page(parts), facts(parts)]
+}
+
+function known({ own, config, peersGate }: StorageParts): RouteTable[number] {
+  return route({
+    ...peer,
+    method: 'POST',
+    path: '/copies/known',
+    summary: `What this node knows of up to ${IDS_MAX} objects, in the order asked; without any, that it is there.`,
+    body: z.strictObject({ ids: z.array(address).max(IDS_MAX) }),
+    responses: {
+      200: { description: 'A copy, a delete, or nothing, for each.', schema: z.looseObject({ node: z.string() }) },
+    },
+    errors: { rebuilding: 503, rejoin_empty: 409 },
+    handler: async ({ body, headers }) => {
+      peersGate.admit(headers)
+      const copies = (await own.known(body.ids)).map(told)
+      return json(200, { node: config().placement.id ?? '', copies })
+    },
+  })
+}
+
+function page({ own, peersGate }: StorageParts): RouteTable[number] {
+  return route({
+    ...peer,
+    method: 'GET',
+    path: '/copies',
+    summary: 'Copies and deletes of this node in order of address, after the one given.',
+    query: z.strictObject({
+      after: address.optional(),
+      limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(PAGE_MAX),
+    }),
+    responses: { 200: { description: 'A page; empty after the last.', schema: z.looseObject({}) } },
+    errors: { rebuilding: 503, rejoin_empty: 409 },
+    handler: async ({ query, headers }) => {
+      peersGate.admit(headers)
+      const rows = await own.page(query.after, query.limit)
+      return json(200, { copies: rows.map(({ id, known: copy }) => ({ address: id, ...told(copy) })) })
+    },
+  })
+}
+
+function facts({ own }: StorageParts): RouteTable[number] {
+  return route({
+    ...peer,
+    method: 'GET',
+    path: '/copies/:address',
+    summary: 'What there is to say about the copy of an object on this node.',
+    params: addressParams,
+    responses: { 200: { description: 'Its facts.', schema: z.looseObject({ size: z.int() }) } },
+    errors: { not_found: 404, rebuilding: 503 },
+    handler: async ({ params }) => {
+      const copy = await own.stat(params.address)
+      if (copy === undefined) throw noSuchObject(params.address)
+      const { size, type, chunkSize, version, owners } = copy
+      return json(200, { size, type, chunk_size: chunkSize, version, owners })
+    },
+  })
+}
+
+function told(copy: KnownCopy): Record<string, unknown> {
+  if (copy.tag !== 'object') return { ...copy }
+  return { tag: copy.tag, version: copy.version, proved: copy.isProved }
+}

@@ -1,0 +1,131 @@
+/**
+ * What this node holds by itself, whatever drive it is on: all that another node that replicates to it sees.
+ *
+ *     peer ──▶ known, put, commit, remove, stat, page ──▶ the drives of this node, and nobody further
+ */
+import { CairnError } from '@cairn/kernel'
+import type { Address, Manifest } from '@cairn/wire'
+import { noSuchObject } from '../errors.ts'
+import type { DriveTarget } from './drive-target.ts'
+import { placementOrder } from './placement-core.ts'
+import type { CopyFacts, CopyRow, KnownCopy, Stored, WholeCopy } from './target.ts'
+import { newestOf } from './version-core.ts'
+
+export class OwnCopies {
+  readonly #targets: readonly DriveTarget[]
+
+  constructor(targets: readonly DriveTarget[]) {
+    this.#targets = targets
+  }
+
+  /** The drives that can be read, in the order in which the object should be on them. */
+  readable(object: Address): DriveTarget[] {
+    return this.#inOrder(object).filter((target) => target.health().tag !== 'down')
+  }
+
+  /** The drive that takes a copy of the object: the one that has it, or the first that takes anything. */
+  async driveFor(object: Address): Promise<DriveTarget> {
+    const up = this.#inOrder(object).filter((target) => target.health().tag === 'up')
+    for (const target of up) {
+      const [known] = await target.known([object])
+      if (known?.tag === 'object') return target
+    }
+    return this.landing(object)
+  }
+
+  /** The first drive that takes anything, in the order of this object or upload. */
+  landing(name: string): DriveTarget {
+    const [only] = this.#targets
+    // A store that stands alone says itself what is wrong with it.
+    if (only !== undefined && this.#targets.length === 1) return only
+    const [first] = this.#inOrder(name).filter((target) => target.health().tag === 'up')
+    if (first !== undefined) return first
+    const [any] = this.#targets
+    const health = any?.health()
+    const why = health === undefined || health.tag === 'up' ? 'There is none.' : health.why
+    throw new CairnError('StorageBusy', `No drive of this node takes writes now. ${why}`, {
+      code: 'drive_failed',
+      retryAfterMs: 1000,
+    })
+  }
+
+  async known(ids: readonly Address[]): Promise<KnownCopy[]> {
+    const readable = this.#targets.filter((target) => target.health().tag !== 'down')
+    const all = await Promise.all(readable.map(async (target) => await target.known(ids)))
+    return ids.map((_, at) => newestOf(all.map((known) => known[at] ?? { tag: 'absent' })))
+  }
+
+  async put(copy: WholeCopy): Promise<Stored> {
+    await this.mustBeNewer(copy.id, copy.version)
+    return await (await this.driveFor(copy.id)).put(copy)
+  }
+
+  /** Every drive remembers it: a copy on one that is away meets it when it is back. */
+  async remove(id: Address, version: number, how: { readonly isAgreed: boolean }): Promise<void> {
+    const targets = this.#targets.filter((target) => target.health().tag === 'up')
+    if (targets.length === 0) this.landing(id)
+    for (const target of targets) await target.remove(id, version, how)
+  }
+
+  async stat(id: Address): Promise<CopyFacts | undefined> {
+    return await (await this.holder(id))?.stat(id)
+  }
+
+  async manifest(id: Address): Promise<Manifest | undefined> {
+    const holder = await this.holder(id)
+    if (holder === undefined) throw noSuchObject(id)
+    return await holder.manifest(id)
+  }
+
+  /** The drive with the newest copy, unless a delete is newer. */
+  async holder(id: Address): Promise<DriveTarget | undefined> {
+    const readable = this.readable(id)
+    const known = await Promise.all(readable.map(async (target) => (await target.known([id]))[0] ?? ABSENT))
+    const newest = newestOf(known)
+    return newest.tag === 'object' ? readable[known.indexOf(newest)] : undefined
+  }
+
+  async hold(owner: string, id: Address): Promise<void> {
+    const holder = await this.holder(id)
+    if (holder === undefined) throw new CairnError('NotFound', `There is no object ${id} to hold.`)
+    await holder.hold(owner, id)
+  }
+
+  async release(owner: string, id: Address): Promise<void> {
+    for (const target of this.readable(id)) await target.release(owner, id)
+  }
+
+  async page(after: Address | undefined, limit: number): Promise<CopyRow[]> {
+    const readable = this.#targets.filter((target) => target.health().tag !== 'down')
+    const pages = await Promise.all(readable.map(async (target) => await target.page(after, limit)))
+    // A drive whose page is full may have more below the last of another's: what is past its end is for the next page.
+    const ends = pages.filter((page) => page.length === limit).map((page) => page.at(-1)?.id ?? '')
+    const end = ends.sort()[0]
+    const byId = Map.groupBy(
+      pages.flat().filter(({ id }) => end === undefined || id <= end),
+      ({ id }) => id,
+    )
+    const rows = [...byId].map(([id, same]) => ({ id, known: newestOf(same.map(({ known }) => known)) }))
+    return rows.flatMap(({ id, known }) => (known.tag === 'absent' ? [] : { id, known })).sort(byAddress)
+  }
+
+  /** A delete may be known on a drive that has no copy, and holds for all of them. */
+  async mustBeNewer(id: Address, version: number): Promise<void> {
+    const [known = ABSENT] = await this.known([id])
+    if (known.tag !== 'tombstone' || known.version <= version) return
+    const detail = `${id} was deleted here with a newer version, ${known.version}.`
+    throw new CairnError('Conflict', detail, { code: 'newer_version', cause: known.version })
+  }
+
+  #inOrder(name: string): DriveTarget[] {
+    if (this.#targets.length === 1) return [...this.#targets]
+    const rows = this.#targets.map((target) => ({ ...target.identity, target }))
+    return placementOrder(name, rows).map(({ target }) => target)
+  }
+}
+
+const ABSENT: KnownCopy = { tag: 'absent' }
+
+function byAddress(a: CopyRow, b: CopyRow): number {
+  return a.id < b.id ? -1 : 1
+}

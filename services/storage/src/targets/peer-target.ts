@@ -1,0 +1,243 @@
+/**
+ * Another node as a target, over its chunk protocol and with a token of its own.
+ *
+ *     unknown ── a probe is answered ──▶ up ── a call is not answered, or the token refused ──▶ down ── probe ──▶ up
+ *                                        └─ bytes that are not what was asked for ──▶ distrusted, for a while
+ */
+import { Caller, type CopyClient, copyClient, type ScopeGrant } from '@cairn/clients'
+import { type Breakers, CairnError, isKind, toCairnError } from '@cairn/kernel'
+import { type Platform, readSmallFile } from '@cairn/platform'
+import type { ChunkBytes } from '@cairn/store'
+import { type Address, addressOf, type Manifest } from '@cairn/wire'
+import type {
+  ChunkPlace,
+  CopyFacts,
+  CopyRow,
+  KnownCopy,
+  ObjectCopy,
+  ObjectTarget,
+  Stored,
+  TargetCall,
+  TargetHealth,
+  TargetIdentity,
+  WholeCopy,
+} from './target.ts'
+
+/** After bytes that were not what they should be nothing is believed for this long. */
+const DISTRUST_MS = 60_000
+/** One more try: what is lost on the way is not yet a peer that is down. */
+const TWO_TRIES = { tries: 2, backoff: () => 50 }
+const SCOPES = ['storage:admin'] as const
+
+export interface PeerSettings {
+  readonly url: string
+  readonly id: string
+  readonly token_file: string
+  readonly region?: string | undefined
+  readonly weight: number
+}
+
+export interface PeerOptions {
+  readonly settings: PeerSettings
+  readonly breakers: Breakers
+  /** Go with every request: who we are. */
+  readonly headers: () => Readonly<Record<string, string>>
+  /** It has counted us out: what this node holds cannot be believed. */
+  readonly onTooLate: () => void
+}
+
+type State =
+  | { readonly tag: 'unknown' }
+  | { readonly tag: 'up' }
+  | { readonly tag: 'down'; readonly why: string }
+  | { readonly tag: 'distrusted'; readonly until: number }
+
+export class PeerTarget implements ObjectTarget {
+  readonly identity: TargetIdentity
+  readonly #platform: Platform
+  readonly #client: CopyClient
+  readonly #onTooLate: () => void
+  #state: State = { tag: 'unknown' }
+  #deceptions = 0
+
+  constructor(platform: Platform, { settings, breakers, headers, onTooLate }: PeerOptions) {
+    const { id, url, region = '', weight, token_file: tokenFile } = settings
+    this.#platform = platform
+    this.#onTooLate = onTooLate
+    this.identity = { id, kind: 'peer', node: id, domain: `node ${id}`, region, weight }
+    const { transport } = platform
+    const grant: ScopeGrant = { scopes: SCOPES, bearer: async () => await readToken(platform, tokenFile) }
+    const base = new URL(url.endsWith('/') ? url : `${url}/`)
+    const caller = new Caller({ runtime: platform, transport, base, target: `peer ${id}`, breakers, grant }, TWO_TRIES)
+    this.#client = copyClient(caller, headers)
+  }
+
+  health(): TargetHealth {
+    const state = this.#state
+    switch (state.tag) {
+      case 'up':
+        return { tag: 'up' }
+      case 'unknown':
+        return { tag: 'down', why: 'It was not reached yet.' }
+      case 'down':
+        return { tag: 'down', why: state.why }
+      case 'distrusted':
+        return { tag: 'down', why: 'It sent bytes that are not what they were asked for as.' }
+    }
+  }
+
+  /** How often it sent something else than it was asked for. */
+  get deceptions(): number {
+    return this.#deceptions
+  }
+
+  /** Asks whether it is there; says whether that has changed. */
+  async probe(call: TargetCall): Promise<boolean> {
+    const before = this.health().tag
+    if (this.#state.tag === 'distrusted' && this.#state.until > this.#platform.clock.now()) return false
+    try {
+      await this.#known([], call)
+      this.#state = { tag: 'up' }
+    } catch {
+      // `#ask` has said why.
+    }
+    return before !== this.health().tag
+  }
+
+  /** It sent bytes that are not the object's: nothing of it is used until it had time to repair itself. */
+  distrust(): void {
+    this.#deceptions += 1
+    const { clock, metrics, log } = this.#platform
+    metrics.count('integrity_fail_total', { reason: 'header_mismatch' })
+    log.error({ peer: this.identity.id }, 'a peer sent bytes that are not what they were asked for as')
+    this.#state = { tag: 'distrusted', until: clock.now() + DISTRUST_MS }
+  }
+
+  async known(ids: readonly Address[], call: TargetCall): Promise<readonly KnownCopy[]> {
+    return await this.#known(ids, call)
+  }
+
+  async missing(ids: readonly Address[], place: ChunkPlace, call: TargetCall): Promise<readonly Address[]> {
+    return await this.#ask(async () => await this.#client.missing(ids, place, call))
+  }
+
+  async putChunks(chunks: readonly Uint8Array[], place: ChunkPlace, call: TargetCall): Promise<void> {
+    await this.#ask(async () => await this.#client.putChunks(chunks, place, call))
+  }
+
+  async commit(copy: ObjectCopy, call: TargetCall): Promise<Stored> {
+    const { id, manifest, upload, ...facts } = copy
+    if (manifest !== undefined) {
+      const sent = { address: id, manifest, upload, ...facts }
+      return storedOf(await this.#ask(async () => await this.#client.commit(sent, call)))
+    }
+    throw new CairnError('Internal', 'An object of one chunk is put whole.')
+  }
+
+  async put({ id, ...copy }: WholeCopy, call: TargetCall): Promise<Stored> {
+    return storedOf(await this.#ask(async () => await this.#client.put({ address: id, ...copy }, call)))
+  }
+
+  async readChunk(id: Address, call: TargetCall): Promise<ChunkBytes | undefined> {
+    const bytes = await orAbsent(this.#ask(async () => await this.#client.chunk(id, call)))
+    if (bytes === undefined) return undefined
+    if (addressOf(bytes) === id) return { bytes, [Symbol.dispose]: () => undefined }
+    this.distrust()
+    throw new CairnError('Integrity', `The bytes that a peer sent are not those of ${id}.`)
+  }
+
+  async stat(id: Address, call: TargetCall): Promise<CopyFacts | undefined> {
+    return await orAbsent(this.#ask(async () => await this.#client.stat(id, call)))
+  }
+
+  async manifest(id: Address, call: TargetCall): Promise<Manifest | undefined> {
+    try {
+      return await this.#ask(async () => await this.#client.manifest(id, call))
+    } catch (error) {
+      const { kind, code, cause } = toCairnError(error)
+      if (code === 'single_chunk') return undefined
+      // Its own refusal has a problem as its cause; a manifest that does not fold to the address is a lie.
+      if (kind === 'Integrity' && cause === undefined) this.distrust()
+      throw error
+    }
+  }
+
+  async remove(id: Address, version: number, how: { readonly isAgreed: boolean }, call: TargetCall): Promise<void> {
+    await this.#ask(async () => await this.#client.remove(id, version, how.isAgreed, call))
+  }
+
+  async hold(owner: string, id: Address, call: TargetCall): Promise<void> {
+    await this.#ask(async () => await this.#client.hold(owner, id, call))
+  }
+
+  async release(owner: string, id: Address, call: TargetCall): Promise<void> {
+    await this.#ask(async () => await this.#client.release(owner, id, call))
+  }
+
+  async page(after: Address | undefined, limit: number, call: TargetCall): Promise<readonly CopyRow[]> {
+    const rows = await this.#ask(async () => await this.#client.page(after, limit, call))
+    return rows.map(({ address, copy }) => ({ id: address, known: copy }))
+  }
+
+  async #known(ids: readonly Address[], call: TargetCall): Promise<readonly KnownCopy[]> {
+    return await this.#ask(async () => {
+      const { node, copies } = await this.#client.known(ids, call)
+      if (node !== this.identity.id)
+        throw new CairnError('Internal', `The node at this address is ${node}, not ${this.identity.id}.`, {
+          code: 'wrong_peer',
+        })
+      return copies
+    })
+  }
+
+  /** Asks, and learns from how that went whether the peer can be used. */
+  async #ask<T>(ask: () => Promise<T>): Promise<T> {
+    try {
+      return await ask()
+    } catch (error) {
+      const known = toCairnError(error)
+      this.#learn(known)
+      throw translated(known)
+    }
+  }
+
+  #learn(error: CairnError): void {
+    const isRefused = error.kind === 'Unauthorized' || error.kind === 'Forbidden'
+    if (isRefused) this.#platform.metrics.count('peer_auth_fail_total')
+    const { code, kind, message } = error
+    if (code === 'rejoin_empty') this.#onTooLate()
+    const isAway = kind === 'Timeout' || kind === 'BreakerOpen' || code === 'wrong_peer' || code === 'rejoin_empty'
+    if (!isRefused && !isAway) return
+    if (this.#state.tag === 'distrusted') return
+    if (this.#state.tag !== 'down') this.#platform.log.warn({ peer: this.identity.id, error }, 'a peer cannot be used')
+    this.#state = { tag: 'down', why: message }
+  }
+}
+
+function storedOf(isNew: boolean): Stored {
+  return isNew ? 'new' : 'present'
+}
+
+async function orAbsent<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked
+  } catch (error) {
+    if (isKind(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+
+/** The version a peer knows comes as a field of its refusal. */
+function translated(error: CairnError): CairnError {
+  if (error.code !== 'newer_version') return error
+  const { version }: Partial<Record<string, unknown>> =
+    typeof error.cause === 'object' && error.cause !== null ? { ...error.cause } : {}
+  return new CairnError('Conflict', error.message, { code: 'newer_version', cause: Number(version ?? 0) })
+}
+
+async function readToken({ disk }: Platform, path: string): Promise<string> {
+  const bytes = await readSmallFile(disk, path)
+  if (bytes === undefined)
+    throw new CairnError('Unauthorized', `There is no token at ${path}; mint one at the peer and put it there.`)
+  return new TextDecoder().decode(bytes).trim()
+}

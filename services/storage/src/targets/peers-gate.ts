@@ -1,0 +1,165 @@
+/**
+ * Which nodes can still be believed: deletes are forgotten after a while, and a node that was away for longer may bring
+ * back what was deleted.
+ *
+ *     reached ──▶ away, counted while this node runs ── longer than deletes are kept ──▶ expired ── refused: come back empty
+ *        ▲                                                                                   └─ with a new life ─▶ reached
+ *
+ * After a partition each side has counted the other out. The one with fewer nodes gives way; of two alike, the one
+ * whose name is later.
+ */
+import { CairnError } from '@cairn/kernel'
+import { type Platform, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { toHex } from '@cairn/wire'
+import { z } from 'zod'
+
+const NAME = 'peers.json'
+const SAVE_MS = 60_000
+
+const peersFile = z.strictObject({
+  /** Of this node: a new one says that it began empty. */
+  life: z.string(),
+  peers: z.record(
+    z.string(),
+    z.strictObject({ life: z.string(), away_ms: z.number().min(0), is_expired: z.boolean() }),
+  ),
+})
+
+type PeersFile = z.output<typeof peersFile>
+type PeerState = PeersFile['peers'][string]
+
+export interface GateOptions {
+  readonly directory: string
+  readonly node: string
+  readonly peers: readonly string[]
+  readonly keepMs: number
+}
+
+interface Headers {
+  get(name: string): string | undefined
+}
+
+const NODE = 'x-cairn-node'
+const LIFE = 'x-cairn-life'
+const COMPANY = 'x-cairn-company'
+
+export class PeersGate {
+  readonly #platform: Platform
+  readonly #options: GateOptions
+  #file: PeersFile
+  #tickedAt: number
+  #savedAt = Number.NEGATIVE_INFINITY
+
+  private constructor(platform: Platform, options: GateOptions, file: PeersFile) {
+    this.#platform = platform
+    this.#options = options
+    this.#file = file
+    this.#tickedAt = platform.clock.now()
+  }
+
+  static async open(platform: Platform, options: GateOptions): Promise<PeersGate> {
+    const bytes = await readSmallFile(platform.disk, `${options.directory}/${NAME}`)
+    const parsed = peersFile.safeParse(bytes === undefined ? undefined : tryJson(bytes))
+    const file = parsed.success ? parsed.data : { life: newLife(platform), peers: {} }
+    return new PeersGate(platform, options, file)
+  }
+
+  /** Who this node is, for its requests to others. */
+  headers(): Readonly<Record<string, string>> {
+    return { [NODE]: this.#options.node, [LIFE]: this.#file.life, [COMPANY]: String(this.#company) }
+  }
+
+  /** Lets the request of another node in. `Conflict` `rejoin_empty` if what it holds cannot be believed. */
+  admit(headers: Headers): void {
+    const node = headers.get(NODE)
+    const life = headers.get(LIFE)
+    if (node === undefined || life === undefined) return
+    const known = this.#file.peers[node]
+    if (known?.is_expired !== true || known.life !== life) {
+      if (known?.life !== life || known.is_expired) this.#set(node, { life, away_ms: 0, is_expired: false })
+      return
+    }
+    const company = Number(headers.get(COMPANY) ?? 0)
+    const isTheirs = company > this.#company || (company === this.#company && node < this.#options.node)
+    // They count this node out as well, and are in the right: they will say so when they are asked.
+    if (isTheirs) return
+    const detail = `${node} was away for longer than deletes are remembered; it has to come back empty.`
+    throw new CairnError('Conflict', detail, { code: 'rejoin_empty' })
+  }
+
+  /** A peer has answered. */
+  reached(node: string): void {
+    const known = this.#file.peers[node]
+    if (known?.is_expired === true || known?.away_ms === 0) return
+    this.#set(node, { life: known?.life ?? '', away_ms: 0, is_expired: false })
+  }
+
+  isExpired(node: string): boolean {
+    return this.#file.peers[node]?.is_expired === true
+  }
+
+  /** Time passes; those that were not reached in it were away. */
+  async tick(isUp: (node: string) => boolean): Promise<void> {
+    const now = this.#platform.clock.now()
+    const passedMs = now - this.#tickedAt
+    this.#tickedAt = now
+    for (const node of this.#options.peers) {
+      if (isUp(node)) {
+        this.reached(node)
+        continue
+      }
+      const known = this.#file.peers[node] ?? { life: '', away_ms: 0, is_expired: false }
+      const awayMs = known.away_ms + passedMs
+      const isExpired = known.is_expired || awayMs > this.#options.keepMs
+      if (isExpired && !known.is_expired)
+        this.#platform.log.warn({ node }, 'a peer was away for too long to be believed')
+      this.#set(node, { ...known, away_ms: awayMs, is_expired: isExpired })
+    }
+    if (now - this.#savedAt >= SAVE_MS) await this.#save()
+  }
+
+  /** This node has begun empty. */
+  async renew(): Promise<void> {
+    this.#file = { ...this.#file, life: newLife(this.#platform) }
+    await this.#save()
+  }
+
+  async close(): Promise<void> {
+    if (this.#options.peers.length > 0) await this.#save()
+  }
+
+  /** This node and those it has not counted out. */
+  get #company(): number {
+    return 1 + this.#options.peers.filter((node) => !this.isExpired(node)).length
+  }
+
+  #set(node: string, state: PeerState): void {
+    if (!this.#options.peers.includes(node)) return
+    const isTurn = this.#file.peers[node]?.is_expired !== state.is_expired
+    this.#file = { ...this.#file, peers: { ...this.#file.peers, [node]: state } }
+    // What decides about copies is written down at the next tick, not in a minute.
+    if (isTurn) this.#savedAt = Number.NEGATIVE_INFINITY
+  }
+
+  async #save(): Promise<void> {
+    this.#savedAt = this.#platform.clock.now()
+    try {
+      const text = `${JSON.stringify(this.#file)}\n`
+      await replaceSmallFile(this.#platform.disk, `${this.#options.directory}/${NAME}`, new TextEncoder().encode(text))
+    } catch (error) {
+      this.#platform.log.warn({ error }, 'what is known of the peers was not written down')
+    }
+  }
+}
+
+function newLife({ random }: Platform): string {
+  return toHex(random.bytes(8))
+}
+
+function tryJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,74 @@
+/** Objects that a client puts and deletes wherever it can, what it was told about each, and whether that is still so. */
+import assert from 'node:assert/strict'
+import type { Random } from '@cairn/kernel'
+import { type Address, addressOf } from '@cairn/wire'
+import { noise, type TestService } from './harness.ts'
+import { CHUNK } from './objects.ts'
+
+/** What the client knows of one of its objects. */
+type Known = 'never' | 'there' | 'gone' | 'unsure'
+
+export interface Thing {
+  readonly id: Address
+  readonly bytes: Buffer
+  known: Known
+}
+
+const REFUSED = /^(429 busy|503 \w+|504 timeout|507 no_space|409 missing_chunks)$/
+
+/** Objects that share a chunk with each other, so that losing one must not hurt another. */
+export function thingsOf(count: number, seed: number): Thing[] {
+  const shared = noise(CHUNK, 900)
+  return Array.from({ length: count }, (_, at) => {
+    const own = noise(300 + 9_000 * at, seed * 100 + at + 1)
+    const bytes = at % 3 === 2 ? Buffer.concat([shared, own]) : own
+    return { id: addressOf(bytes), bytes, known: 'never' }
+  })
+}
+
+export async function operate(service: TestService, thing: Thing, random: Random): Promise<void> {
+  const dice = random.next()
+  if (dice < 0.45) await put(service, thing, random.next() < 0.3)
+  else if (dice < 0.7) await remove(service, thing)
+  else await audit(service, thing)
+}
+
+export async function put(service: TestService, thing: Thing, isStreamed = false): Promise<void> {
+  const { id, bytes } = thing
+  if (thing.known !== 'there') thing.known = 'unsure'
+  const { status, code } = await service.send('PUT', `/o/${id}${isStreamed ? '?stream' : ''}`, { body: bytes })
+  if (status === 200 || status === 201) thing.known = 'there'
+  else assert.match(`${status} ${code}`, REFUSED)
+}
+
+async function remove(service: TestService, thing: Thing): Promise<void> {
+  const { known } = thing
+  if (known !== 'gone') thing.known = 'unsure'
+  const { status, code } = await service.send('DELETE', `/o/${thing.id}`)
+  if (status === 204) thing.known = 'gone'
+  else if (status === 404) {
+    assert.notEqual(known, 'there', 'what is there is found')
+    // A put that was not told as done may be on a target that is away, and come back.
+    thing.known = known === 'unsure' ? 'unsure' : known
+  } else assert.match(`${status} ${code}`, REFUSED)
+}
+
+/** While targets are away a copy may be read that was deleted elsewhere; other bytes, or a lost object, never. */
+async function audit(service: TestService, { id, bytes, known }: Thing): Promise<void> {
+  const { status, code, body, broken } = await service.send('GET', `/o/${id}`, { token: null })
+  if (status >= 429 || broken !== undefined) {
+    assert.notEqual(code, 'integrity', `${id.slice(0, 11)} is damaged everywhere`)
+    return
+  }
+  const story = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''}`
+  if (status === 200) assert.ok(body.equals(bytes) && known !== 'never', story)
+  else assert.ok(status === 404 && known !== 'there', story)
+}
+
+/** With everything back and time to repair, every node says the same, and what the client was told. */
+export async function mustHold(service: TestService, { id, bytes, known }: Thing, where: string): Promise<void> {
+  const { status, code, body } = await service.send('GET', `/o/${id}`, { token: null })
+  const story = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''} at ${where}`
+  if (status === 200) assert.ok(body.equals(bytes) && (known === 'there' || known === 'unsure'), story)
+  else assert.ok(status === 404 && known !== 'there', story)
+}

@@ -1,0 +1,123 @@
+/**
+ * Objects on several targets while drives go and come back, bits rot, nodes lose power and the network falls apart, and
+ * a ledger of what clients were told.
+ *
+ *     load ─▶ one thing goes wrong ─▶ load ─▶ it is mended, and repaired ─▶ the next ─▶ … ─▶ everything told holds
+ *
+ * One thing at a time: two copies survive the loss of one. What was told before and while it is away must hold after.
+ */
+import assert from 'node:assert/strict'
+import { SeededRandom } from '@cairn/kernel'
+import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
+import type { VirtualWorld } from '../../../verify/virtual/world.ts'
+import { mustHold, operate, type Thing, thingsOf } from './copies-ledger.ts'
+import { TestService } from './harness.ts'
+import { Nodes } from './nodes.ts'
+import { drivePath, driveSwitch, withDrives } from './several-drives.ts'
+
+const DRIVES = ['a', 'b', 'c']
+const THINGS = 4
+const OPERATIONS = 6
+/** Long enough for a drive or a peer to be missed and found again, and for a few rounds of the planner. */
+const REPAIR_MS = 4000
+const CONFIG = { cache_bytes: 0, pools: { get: 2, put: 2, repair: 2 }, durability: { sweep_interval: '1s' } } as const
+
+async function load(services: readonly TestService[], things: readonly Thing[], random: SeededRandom): Promise<void> {
+  for (let at = 0; at < OPERATIONS; at += 1) {
+    const thing = things[Math.floor(random.next() * things.length)]
+    const service = services[Math.floor(random.next() * services.length)]
+    if (thing !== undefined && service?.machine.isUp === true) await operate(service, thing, random)
+  }
+}
+
+/** Three drives of one node. */
+export async function simulateDrives(seed: number, rounds = 1): Promise<SimulationReport> {
+  return await simulate(seed, async (world) => {
+    const machine = world.machine('node')
+    const random = new SeededRandom(world.nextSeed())
+    const things = thingsOf(THINGS, seed)
+    const drives = driveSwitch()
+    const open = async (): Promise<TestService> =>
+      await TestService.open(withDrives(DRIVES, drives, CONFIG), world, machine)
+    let service = await open()
+    for (let round = 0; round < rounds; round += 1) {
+      await load([service], things, random)
+      const victim = DRIVES[Math.floor(random.next() * DRIVES.length)] ?? 'a'
+      const dice = random.next()
+      if (dice < 0.4) drives.gone.add(victim)
+      else if (dice < 0.7) rot(world, victim, random)
+      else {
+        machine.crash()
+        service = await open()
+      }
+      if (dice < 0.4 && random.next() < 0.5) await world.sleep(1000)
+      await load([service], things, random)
+      drives.gone.clear()
+      await service.send('POST', '/admin/scrub')
+      await world.sleep(REPAIR_MS)
+    }
+    for (const thing of things) await mustHold(service, thing, 'the node')
+    await mustBeWhole(service, things)
+    await service.shutDown()
+  })
+}
+
+/** Three nodes of one drive each. */
+export async function simulateNodes(seed: number, rounds = 1): Promise<SimulationReport> {
+  return await simulate(seed, async (world) => {
+    const names = ['a', 'b', 'c']
+    const random = new SeededRandom(world.nextSeed())
+    const things = thingsOf(THINGS, seed)
+    const nodes = new Nodes(names, CONFIG, world)
+    await nodes.open()
+    await world.sleep(1500)
+    for (let round = 0; round < rounds; round += 1) {
+      await load([...nodes.services.values()], things, random)
+      const victim = names[Math.floor(random.next() * names.length)] ?? 'a'
+      const others = names.filter((name) => name !== victim)
+      const dice = random.next()
+      if (dice < 0.4) world.network.links.partition([victim], others)
+      else if (dice < 0.5) world.network.links.partition([victim], others.slice(1))
+      else if (dice < 0.8) world.machine(victim).crash()
+      else rotAnywhere(world, victim, random)
+      if (random.next() < 0.5) await world.sleep(1500)
+      await load([...nodes.services.values()], things, random)
+      world.network.links.heal()
+      await nodes.open()
+      for (const service of nodes.services.values()) await service.send('POST', '/admin/scrub')
+      await world.sleep(REPAIR_MS)
+    }
+    for (const [name, service] of nodes.services)
+      for (const thing of things) await mustHold(service, thing, name)
+    await mustBeWhole(nodes.at('a'), things)
+    for (const service of nodes.services.values()) await service.shutDown()
+  })
+}
+
+/** Flips a bit somewhere in what was written on the drive. */
+function rot(world: VirtualWorld, drive: string, random: SeededRandom): void {
+  rotFile(world, 'node', `${drivePath(drive)}/journal/0000000001.seg`, random)
+}
+
+function rotAnywhere(world: VirtualWorld, node: string, random: SeededRandom): void {
+  rotFile(world, node, 'data/storage/journal/0000000001.seg', random)
+}
+
+function rotFile(world: VirtualWorld, node: string, path: string, random: SeededRandom): void {
+  const { drive } = world.machine(node)
+  const names = drive.list(path.slice(0, path.lastIndexOf('/'))).map(({ name }) => name)
+  if (!names.includes('0000000001.seg')) return
+  // Behind the header of the segment, somewhere in the first records.
+  drive.damage(path, (128 + 72 + Math.floor(random.next() * 200)) * 8)
+}
+
+/** Everything that is there has its two copies again, wherever it was first. */
+async function mustBeWhole({ parts }: TestService, things: readonly Thing[]): Promise<void> {
+  const { replication } = parts
+  for (const { id, known } of things) {
+    if (known !== 'there') continue
+    const asked = (await replication?.replicas.ask(id)) ?? []
+    const copies = asked.filter((each) => each.known.tag === 'object').length
+    assert.ok(copies >= 2, `${id.slice(0, 11)} has ${copies} copies`)
+  }
+}

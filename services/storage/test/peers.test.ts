@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addressOf } from '@cairn/wire'
+import { isProblem, noise } from './harness.ts'
+import { Nodes } from './nodes.ts'
+import { CHUNK } from './objects.ts'
+
+const OBJECTS = [300, CHUNK, CHUNK + 1, 3 * CHUNK, 5 * CHUNK + 7].map((size, at) => noise(size, at + 1))
+
+async function readAll(nodes: Nodes, names: readonly string[], objects: readonly Buffer[] = OBJECTS): Promise<void> {
+  for (const name of names)
+    for (const bytes of objects) {
+      const { status, body } = await nodes.at(name).ask('GET', `/o/${addressOf(bytes)}`, { token: null })
+      assert.equal(status, 200, `${name} has ${bytes.length} bytes: ${body.toString("latin1", 0, 300)}`)
+      assert.ok(body.equals(bytes))
+    }
+}
+
+test('three nodes, two copies: whatever is put on one is read from every one, and after any one is gone', async () => {
+  const names = ['a', 'b', 'c']
+  for (const lost of names) {
+    const nodes = await new Nodes(names).start()
+    for (const bytes of OBJECTS) {
+      const put = await nodes.at('a').ask('PUT', `/o/${addressOf(bytes)}?stream`, { body: bytes })
+      assert.equal(put.status, 201, put.body.toString())
+    }
+    await readAll(nodes, names)
+    nodes.world.machine(lost).crash()
+    await nodes.sleep(8000)
+    const left = names.filter((name) => name !== lost)
+    await readAll(nodes, left)
+    const [first, second] = left
+    const more = noise(1234, 77)
+    assert.equal((await nodes.at(first!).ask('POST', '/o', { body: more })).status, 201)
+    await readAll(nodes, [second!], [more])
+    await nodes.stop()
+  }
+})
+
+test('two nodes: a put waits for both, and a node that was away gets what it missed', async () => {
+  const nodes = await new Nodes(['a', 'b']).start()
+  const [first, ...others] = OBJECTS
+  assert.equal((await nodes.at('a').ask('POST', '/o', { body: first! })).status, 201)
+  nodes.world.network.links.partition(['a'], ['b'])
+  isProblem(await nodes.at('a').ask('POST', '/o', { body: others[0]! }), 503, 'under_replicated')
+  await nodes.sleep(2000)
+  await readAll(nodes, ['a', 'b'], [first!])
+  isProblem(await nodes.at('a').ask('DELETE', `/o/${addressOf(first!)}`), 503, 'under_replicated')
+  nodes.world.network.links.heal()
+  await nodes.sleep(8000)
+  for (const bytes of others) assert.ok((await nodes.at('b').ask('PUT', `/o/${addressOf(bytes)}?stream`, { body: bytes })).status < 300)
+  await readAll(nodes, ['a', 'b'], others)
+  // The delete that was not told as done may have been done.
+  const seen = await Promise.all(['a', 'b'].map(async (name) => (await nodes.at(name).ask('GET', `/o/${addressOf(first!)}`)).status))
+  assert.equal(seen[0], seen[1])
+  await nodes.stop()
+})
+
+test('a node that was down learns the deletes it missed, and brings nothing back', async () => {
+  const nodes = await new Nodes(['a', 'b', 'c']).start()
+  for (const bytes of OBJECTS) await nodes.at('a').ask('PUT', `/o/${addressOf(bytes)}?stream`, { body: bytes })
+  nodes.world.machine('b').crash()
+  await nodes.sleep(6000)
+  for (const bytes of OBJECTS) assert.equal((await nodes.at('c').ask('DELETE', `/o/${addressOf(bytes)}`)).status, 204)
+  await nodes.world.run(nodes.open())
+  await nodes.sleep(8000)
+  for (const name of ['a', 'b', 'c'])
+    for (const bytes of OBJECTS) isProblem(await nodes.at(name).ask('GET', `/o/${addressOf(bytes)}`), 404, 'not_found')
+  await nodes.stop()
+})
+
+test('what a peer refuses our token for is counted, and it is not used', async () => {
+  const nodes = new Nodes(['a', 'b'])
+  await nodes.world.run(nodes.open())
+  const a = nodes.at('a')
+  await nodes.world.run(
+    (async () => {
+      await a.platform.disk.unlink('peer.token')
+    })(),
+  )
+  await nodes.sleep(3000)
+  isProblem(await a.ask('POST', '/o', { body: 'x' }), 503, 'under_replicated')
+  await nodes.stop()
+})

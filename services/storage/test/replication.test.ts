@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Address, addressOf, digestOf } from '@cairn/wire'
+import { isProblem, noise, TestService } from './harness.ts'
+import { CHUNK, clientObject, frames } from './objects.ts'
+import { type DriveSwitch, drivePath, driveSwitch, withDrives } from './several-drives.ts'
+
+const NAMES = ['a', 'b', 'c']
+const QUICK = { durability: { sweep_interval: '1s' } } as const
+
+async function start(drives: DriveSwitch = driveSwitch(), config = {}, names = NAMES): Promise<TestService> {
+  return await TestService.start(withDrives(names, drives, { ...QUICK, ...config }))
+}
+
+/** Names of the drives that have a copy, or say that it is gone. */
+async function where(service: TestService, id: Address, tag: 'object' | 'tombstone' = 'object'): Promise<string> {
+  const found = await service.world.run(
+    Promise.all(
+      service.parts.drives.open.map(async (drive) => {
+        const known = await drive.contents.storage.copies.known(id)
+        return known.tag === tag ? drive.path.slice(drivePath('').length) : ''
+      }),
+    ),
+  )
+  return found.join('')
+}
+
+async function damage(service: TestService, name: string, chunk: Address): Promise<void> {
+  const drive = service.parts.drives.all.find(({ path }) => path === drivePath(name))!
+  const entry = drive.contents.storage.references
+  assert.ok(entry)
+  const file = `${drivePath(name)}/journal/0000000001.seg`
+  const bytes = Buffer.alloc(8 * 1024 * 1024)
+  const read = await service.world.run(
+    (async () => {
+      await using opened = await service.platform.disk.open(file, { mode: 'read' })
+      return await opened.read(0, bytes)
+    })(),
+  )
+  const at = bytes.subarray(0, read).indexOf(Buffer.from(digestOf(chunk)))
+  assert.ok(at > 0, 'the chunk is in the first segment')
+  // The payload begins 40 bytes behind the id.
+  service.machine.drive.damage(file, (at + 40 + 7) * 8)
+}
+
+test('three drives, two copies: every way in makes two, reads find them, a delete takes both', async () => {
+  const service = await start()
+  const small = noise(1000, 3)
+  const put = await service.ask('PUT', `/o/${addressOf(small)}`, { body: small })
+  assert.equal(put.status, 201)
+  assert.equal(put.headers['x-cairn-copies'], undefined)
+  const streamed = noise(5 * CHUNK + 5, 4)
+  assert.equal((await service.ask('POST', '/o?stream', { body: streamed })).status, 201)
+  const upload = clientObject(3 * CHUNK + 1, 5)
+  await service.ask('POST', '/c?upload=u', { body: frames(upload.chunks.map(({ bytes }) => bytes)) })
+  assert.equal((await service.ask('PUT', `/m/${upload.id}?upload=u`, { body: upload.encoded })).status, 201)
+  for (const bytes of [small, streamed, upload.bytes]) {
+    const id = addressOf(bytes)
+    assert.equal((await where(service, id)).length, 2)
+    assert.ok((await service.ask('GET', `/o/${id}`, { token: null })).body.equals(bytes))
+    assert.equal((await service.ask('PUT', `/o/${id}?stream`, { body: bytes })).status, 200)
+    assert.equal((await where(service, id)).length, 2)
+    assert.equal((await service.ask('DELETE', `/o/${id}`)).status, 204)
+    assert.equal(await where(service, id), '')
+    assert.equal(await where(service, id, 'tombstone'), 'abc')
+    isProblem(await service.ask('GET', `/o/${id}`), 404, 'not_found')
+    isProblem(await service.ask('DELETE', `/o/${id}`), 404, 'not_found')
+    assert.equal((await service.ask('PUT', `/o/${id}?stream`, { body: bytes })).status, 201)
+    assert.ok((await service.ask('GET', `/o/${id}`)).body.equals(bytes))
+  }
+  await service.stop()
+})
+
+test('a damaged chunk is read from the other copy, and healed', async () => {
+  const service = await start(driveSwitch(), { cache_bytes: 0 }, ['a', 'b'])
+  const object = clientObject(3 * CHUNK, 6)
+  await service.ask('PUT', `/o/${object.id}`, { body: object.bytes })
+  for (const [at, name] of ['a', 'b'].entries()) await damage(service, name, object.chunks[at]!.id)
+  const { status, body } = await service.ask('GET', `/o/${object.id}`)
+  assert.equal(status, 200)
+  assert.ok(body.equals(object.bytes))
+  await service.ask('POST', '/admin/scrub')
+  await service.sleep(5000)
+  assert.ok(service.metric('integrity_fail_total', { reason: 'checksum' }) >= 2)
+  for (const drive of service.parts.drives.open)
+    for (const { id } of object.chunks)
+      assert.equal(await service.world.run(drive.contents.storage.chunks.inspect(id)), 'sound')
+  await service.stop()
+})
+
+test('with one drive gone reads go on, writes go to the others, and repair makes the copies that are missing', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives)
+  const objects = Array.from({ length: 12 }, (_, at) => noise(500 + at * 20_000, at + 1))
+  for (const bytes of objects) assert.equal((await service.ask('POST', '/o', { body: bytes })).status, 201)
+  drives.gone.add('b')
+  await service.sleep(10_000)
+  const late = noise(900, 99)
+  assert.equal((await service.ask('POST', '/o', { body: late })).status, 201)
+  for (const bytes of [...objects, late]) {
+    const id = addressOf(bytes)
+    assert.equal(await where(service, id), 'ac')
+    assert.ok((await service.ask('GET', `/o/${id}`)).body.equals(bytes))
+  }
+  await service.sleep(2000)
+  const report = (await service.ask('GET', '/admin/durability')).json()
+  assert.equal(report['target_copies'], 2)
+  const { full, under, single } = report['copies'] as Record<string, number>
+  assert.deepEqual({ full, under, single }, { full: 13, under: 0, single: 0 })
+  assert.match(JSON.stringify(report['places']), /"state":"down","why":"The drive \w+ is not at drives\/b/)
+  await service.stop()
+})
+
+test('too few drives for two copies: 503, or one copy and a header where that is allowed', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives, {}, ['a', 'b'])
+  drives.gone.add('a')
+  await service.sleep(1000)
+  isProblem(await service.ask('POST', '/o', { body: 'x' }), 503, 'under_replicated')
+  await service.stop()
+  const degraded = await TestService.start(
+    withDrives(['a', 'b'], drives, { durability: { ...QUICK.durability, allow_degraded_writes: true } }),
+  )
+  await degraded.sleep(1000)
+  const { status, headers } = await degraded.ask('POST', '/o', { body: 'y' })
+  assert.equal(`${status} ${headers['x-cairn-copies']}`, '201 1/2')
+  drives.gone.clear()
+  await degraded.sleep(6000)
+  assert.equal(await where(degraded, addressOf(Buffer.from('y'))), 'ab')
+  await degraded.stop()
+})
+
+test('a drive that comes back learns what was deleted while it was away', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives)
+  const objects = Array.from({ length: 8 }, (_, at) => noise(700, at + 1))
+  for (const bytes of objects) await service.ask('POST', '/o', { body: bytes })
+  drives.gone.add('a')
+  await service.sleep(6000)
+  const [kept, ...deleted] = objects
+  for (const bytes of deleted) assert.equal((await service.ask('DELETE', `/o/${addressOf(bytes)}`)).status, 204)
+  drives.gone.clear()
+  await service.sleep(1000)
+  for (const bytes of deleted) isProblem(await service.ask('GET', `/o/${addressOf(bytes)}`), 404, 'not_found')
+  await service.sleep(6000)
+  for (const bytes of deleted) assert.equal(await where(service, addressOf(bytes)), '')
+  assert.ok((await service.ask('GET', `/o/${addressOf(kept!)}`)).body.equals(kept!))
+  await service.stop()
+})

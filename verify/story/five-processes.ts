@@ -1,0 +1,52 @@
+/** One node as five processes, one for each service, from the same configuration and data directory. */
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { firstLine, NODE_WAIT_MS } from '../../cli/test/processes.ts'
+import { freePorts } from '../../node/test/free-ports.ts'
+import type { Machines, Town, Urls } from './town.ts'
+
+export const FIVE = ['storage', 'registry', 'index', 'edge', 'interop'] as const
+export type ServiceName = (typeof FIVE)[number]
+
+export interface FiveProcesses extends Machines {
+  /** `kill -9`, that one. */
+  killOne(service: ServiceName): Promise<void>
+}
+
+export function fiveProcesses(town: Town, environment: Readonly<Record<string, string>>): FiveProcesses {
+  const running = new Map<ServiceName, ChildProcess>()
+  const urls = new Map<string, readonly string[]>()
+  let portBase: number | undefined
+
+  const start = async (service: ServiceName): Promise<void> => {
+    const places = ['--data', town.path('operator/.cairn'), '--config', town.path('operator/cairn.toml')]
+    const args = ['start', '--services', service, '--port-base', String(portBase), ...places]
+    const node = town.place.launch(args, { environment, waitMs: NODE_WAIT_MS })
+    // A pipe nobody reads fills up, and then its writer waits.
+    node.stderr?.resume()
+    running.set(service, node)
+    const ready = JSON.parse(await firstLine(node)) as { urls: Urls }
+    urls.set(service, ready.urls[service] ?? [])
+  }
+
+  const killOne = async (service: ServiceName): Promise<void> => {
+    const node = running.get(service)
+    running.delete(service)
+    if (node === undefined || node.exitCode !== null || node.signalCode !== null) return
+    const gone = once(node, 'exit')
+    node.kill('SIGKILL')
+    await gone
+  }
+
+  return {
+    start: async () => {
+      portBase ??= await freePorts(FIVE.length + 1)
+      await Promise.all(FIVE.filter((service) => !running.has(service)).map(start))
+      return Object.fromEntries(urls)
+    },
+    kill: async () => {
+      for (const service of FIVE) await killOne(service)
+    },
+    killOne,
+  }
+}
