@@ -14,14 +14,14 @@ const PORT_BASE = 17_070
 const SETTLE_MS = 15_000
 const IDLE_MS = 5000
 
-let scratch: string | undefined
+let scratch: Promise<string> | undefined
 let many: string | undefined
 let idle: WholeNode | undefined
 
 /** In the repository, on the same drive as everything else that is measured. */
 async function place(): Promise<string> {
-  scratch ??= await mkdtemp(fileURLToPath(new URL('../node_modules/.cache/bench-node-', import.meta.url)))
-  return scratch
+  scratch ??= mkdtemp(fileURLToPath(new URL('../node_modules/.cache/bench-node-', import.meta.url)))
+  return await scratch
 }
 
 /** The very first start also translates TypeScript, and keeps what it took for that; its compile cache serves the others. */
@@ -100,5 +100,5 @@ export const SKIPPED: ReadonlyMap<string, string> = new Map(
 
 export async function close(): Promise<void> {
   await idle?.stop()
-  if (scratch !== undefined) await rm(scratch, { recursive: true })
+  if (scratch !== undefined) await rm(await scratch, { recursive: true })
 }

@@ -19,7 +19,7 @@ const RENEW_MS = 15_000
 /** Copies the data directory, consistently while the node runs; with a passphrase, private keys too. */
 export const create: Run = async (context) => {
   const { given, terminal } = context
-  const clock = new SystemClock()
+  const { clock, random } = systemRuntime(new MemoryLog(), new MemoryMetrics())
   const data = dataPath(given, terminal.environment)
   const into = resolve(given.operands[0] ?? '')
   const passphrase = await passphraseOf(context)
@@ -33,7 +33,7 @@ export const create: Run = async (context) => {
       progress.show({ bytes, totalBytes })
       await renew()
     }
-    return await createBackup({ data, into, drives, passphrase, now: clock.wall(), onPiece })
+    return await createBackup({ data, into, drives, passphrase, random, now: clock.wall(), onPiece })
   })
   progress.end({ bytes: report.bytes, totalBytes: report.bytes, files: report.files })
   await remember(data, { completed_at: clock.wall(), path: into, bytes: report.bytes })
@@ -77,13 +77,23 @@ export const restore: Run = async (context) => {
         : [
             `${spellCount(absent.length, 'object')} that names mean were not in the backup: ${absent.slice(0, 3).join(' ')}`,
           ]),
+      ...(report.damage.length === 0
+        ? []
+        : [
+            `storage was damaged in ${spellCount(report.damage.length, 'place')} when it was copied; what names mean is whole`,
+          ]),
       ...(report.keys === 'new'
         ? ['the node has new keys and a new identity; tokens of the old one are worth nothing here']
         : ['the node has the keys and the identity of the old one; never run both']),
       ...(drives === '' ? [] : [`set storage.drives = [${drives}] before it starts`]),
-      'the registry only reads until it is adopted',
+      report.keys === 'new'
+        ? 'the registry only reads: its keys are not here, and nothing can sign for its log without them'
+        : 'the registry only reads until it is adopted',
     ],
-    next: [`npx cairn start${dataFlag(given)}`, `npx cairn registry adopt --checkpoint FILE${dataFlag(given)}`],
+    next: [
+      `npx cairn start${dataFlag(given)}`,
+      ...(report.keys === 'new' ? [] : [`npx cairn registry adopt --checkpoint FILE${dataFlag(given)}`]),
+    ],
   }
 }
 

@@ -131,7 +131,9 @@ async function cannotListen(host: string, port: number): Promise<string | undefi
   return await new Promise((resolve) => {
     const server = createServer()
     server.once('error', (error) => resolve('code' in error ? String(error.code) : error.message))
-    server.listen(port, host, () => server.close(() => resolve(undefined)))
+    server.listen(port, host, () => {
+      server.close(() => resolve(undefined))
+    })
   })
 }
 

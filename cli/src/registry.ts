@@ -72,7 +72,7 @@ export const adopt: Run = async (context) => {
     const flags = sameFlags(context.given)
     return {
       result: { size },
-      message: `all ${size} entries of that checkpoint are here; the registry writes again after a restart`,
+      message: `all ${size} entries of that checkpoint are here; with its keys here the registry writes again after a restart`,
       next: [`npx cairn stop${flags}`, `npx cairn start${flags}`],
     }
   })

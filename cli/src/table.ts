@@ -143,6 +143,16 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./scrub.ts')).scrub,
   },
   {
+    name: 'repair',
+    summary: 'Have the node look for copies that are missing and make them, and say how many there are of everything.',
+    operands: [{ name: 'ADDRESS', required: false, does: 'Of this object only, read again where it lies.' }],
+    options: [{ name: 'wait', does: 'Until nothing waits to be repaired.' }],
+    examples: [
+      { line: 'cairn repair --wait', does: 'the exit code is 6 if objects still have fewer copies than wanted' },
+    ],
+    load: async () => (await import('./repair.ts')).repair,
+  },
+  {
     name: 'resolve',
     summary: 'What a name or an address means, who holds it, and the proof of it.',
     operands: [{ name: 'KEY', required: true, does: 'name: and a name, such as name:site@1.0, or an address.' }],

@@ -26,6 +26,7 @@ const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly
   providers: { args: [EMPTY], data: /^\S+ {2}\w+ {2}[\d.]+ {2}\d+ s ago {2}http\S+\n$/ },
   peers: { args: [], data: /^$/ },
   scrub: { args: [], data: /^round .*\nread .*\ndamaged .*\nbefore .*\n$/ },
+  repair: { args: ['--wait'], data: /^copies .*\nobjects .*\nrepairs .*\n$/ },
   'config init': { args: ['fresh.toml'], data: /^fresh\.toml\n$/ },
   'config validate': { args: ['fresh.toml'], data: /^$/ },
   'config print': { args: ['--origin'], data: /^(?:[a-z0-9_.]+ +\S.* +(?:live|rebind|restart) +\S.*\n)+$/ },

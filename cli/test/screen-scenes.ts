@@ -102,6 +102,7 @@ async function storing(stage: ScreenStage): Promise<void> {
   await stage.show(['rm', await stage.told('put', '-q', stage.path('old.txt'))], { title: 'rm' })
   await stage.show(['scrub', '--wait'], { title: 'scrub' })
   await until(async () => await stage.succeeds('providers', address))
+  await stage.show(['repair'], { title: 'repair' })
   await stage.show(['providers', address], { title: 'providers' })
   await stage.show(['peers'], { title: 'peers' })
   await stage.show(['bench', '--size', '1KiB', '--time', '20ms'], { title: 'bench' })

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { COMMANDS } from '../src/table.ts'
-import { FORMS } from './screen-forms.ts'
+import { FORMS, type Seen } from './screen-forms.ts'
 import { playDay } from './screen-scenes.ts'
 import { ScreenStage } from './screen-stage.ts'
 
@@ -55,14 +55,17 @@ test('every screen is the one that is written down', () => {
 })
 
 test('standard output is the same data whoever looks, and with --json one object a line and nothing beside it', () => {
-  const [terminal, piped, json] = stages
+  const look = (form: string, title: string): Seen => {
+    const seen = stages.find((stage) => stage.form.name === form)?.screens.get(title)
+    return seen ?? assert.fail(`${title} was not looked at: ${form}`)
+  }
   for (const title of titles().filter((name) => !OUTSIDE.includes(name))) {
-    const [seen, plain, object] = [terminal, piped, json].map((stage) => stage?.screens.get(title))
-    if (!SHOWN_TO_PEOPLE.includes(title)) assert.equal(seen?.data, plain?.data, title)
+    const [seen, plain, object] = [look('terminal', title), look('piped', title), look('json', title)]
+    if (!SHOWN_TO_PEOPLE.includes(title)) assert.equal(seen.data, plain.data, title)
     // oxlint-disable-next-line no-control-regex -- colours are what is looked for
-    assert.doesNotMatch(`${plain?.data}${plain?.words}${object?.data}`, /\u001B/, title)
-    assert.equal(object?.words, '', title)
-    const lines = object?.data.split('\n').filter((line) => line !== '' && line !== '⋮') ?? []
+    assert.doesNotMatch(`${plain.data}${plain.words}${object.data}`, /\u001B/, title)
+    assert.equal(object.words, '', title)
+    const lines = object.data.split('\n').filter((line) => line !== '' && line !== '⋮')
     for (const line of lines)
       assert.match(line, /^\{"schema":"cairn\.[a-z.-]+\/1","ok":(?:true|false),"result":/, title)
   }

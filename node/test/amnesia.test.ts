@@ -4,7 +4,6 @@ import { createHmac } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { archiveOf } from '../../packages/packs/test/archive.ts'
 import { ask } from './asking.ts'
 import { hasCurl } from './curl.ts'
 import { Home, type RunningNode } from './running-node.ts'
@@ -24,11 +23,16 @@ async function tokenOf({ stderr }: RunningNode): Promise<string> {
 }
 
 const SECRET = 'kept in a file'
+/** An archive of one tile, zoom 0. */
+const PMTILES = [
+  'UE1UaWxlcwN/AAAAAAAAABkAAAAAAAAAmAAAAAAAAAAjAAAAAAAAALsAAAAAAAAAAAAAAAAAAAC7AAAAAAAAAAYAAAAAAAAA',
+  'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQIBAgAAAC62lIAHVs0A0klrgPipMgAAAAAAAAAAAB+LCAAAAAAAAANjZGBkYwQA',
+  'iiPd2wUAAAAfiwgAAAAAAAADq1bKS8xNVbJSyk1MSVWqBQAgjFNLDwAAAGEgdGlsZQ==',
+].join('')
 
 /** Packs of both kinds and a secret, on the drive; where the file is that names them. */
 async function configured(directory: string): Promise<string> {
-  const tiles = new Map([[0, Buffer.from('a tile')]])
-  await writeFile(`${directory}/map.pmtiles`, archiveOf(tiles, { minZoom: 0, maxZoom: 0, tileType: 2 }))
+  await writeFile(`${directory}/map.pmtiles`, Buffer.from(PMTILES, 'base64'))
   using database = new DatabaseSync(`${directory}/map.mbtiles`)
   database.exec(`CREATE TABLE metadata (name TEXT, value TEXT);
     CREATE TABLE tiles (zoom_level INTEGER, tile_column INTEGER, tile_row INTEGER, tile_data BLOB);

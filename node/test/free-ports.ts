@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
+import { SystemRandom } from '@cairn/kernel'
 
 /** Far from the ports the system hands out by itself, so that nobody gets one of them meanwhile. */
 const [FIRST, LAST] = [10_000, 30_000] as const
@@ -7,7 +8,7 @@ const [FIRST, LAST] = [10_000, 30_000] as const
 /** The first of so many ports in a row that nobody listens on now. */
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
-    const base = FIRST + Math.floor(Math.random() * (LAST - FIRST))
+    const base = FIRST + Math.floor(new SystemRandom().next() * (LAST - FIRST))
     if (await areFree(base, count)) return base
   }
 }

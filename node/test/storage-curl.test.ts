@@ -130,5 +130,7 @@ test('every answer the published table declares has a row, but for a slow body a
   const missing = OPERATIONS.flatMap(({ name, statuses }) =>
     statuses.filter((status) => !shownElsewhere.includes(status)).map((status) => `${name} ${status}`),
   ).filter((answer) => !asked.has(answer))
-  assert.deepEqual(missing, ['GET /events 200'], 'a stream of events is listened to, not asked')
+  // A node that was away for a month is told so in services/storage/test/rejoin.test.ts.
+  const others = missing.filter((answer) => answer !== 'POST /copies/known 409')
+  assert.deepEqual(others, ['GET /events 200'], 'a stream of events is listened to, not asked')
 })

@@ -159,6 +159,30 @@ const REFERENCES: readonly Row[] = [
   row('DELETE /o/{address}', `/o/${SMALL_ID}`, {}, 404, 'not_found'),
 ]
 
+/** What other nodes ask about the copies of this one. */
+const COPIES: readonly Row[] = [
+  row('POST /copies/known', '/copies/known', json({ ids: [LARGE_ID, NOWHERE] }), 200, {
+    gives: ({ body }) => {
+      const { copies } = JSON.parse(body.toString()) as { copies: { tag: string }[] }
+      assert.deepEqual(
+        copies.map(({ tag }) => tag),
+        ['object', 'absent'],
+      )
+    },
+  }),
+  row('GET /copies', '/copies?limit=1', {}, 200, { answers: { 'content-type': 'application/json' } }),
+  row('GET /copies/{address}', `/copies/${LARGE_ID}`, {}, 200, { answers: { 'content-type': 'application/json' } }),
+  row('GET /copies/{address}', `/copies/${NOWHERE}`, {}, 404, 'not_found'),
+  row('PUT /o/{address}', `/o/${SMALL_ID}?copy=7`, { body: SMALL }, 201),
+  row('DELETE /o/{address}', `/o/${SMALL_ID}?copy=7`, {}, 409, 'newer_version'),
+  row('DELETE /o/{address}', `/o/${SMALL_ID}?copy=8`, {}, 204, NOTHING),
+  row('PUT /o/{address}', `/o/${SMALL_ID}?copy=7`, { body: SMALL }, 409, 'newer_version'),
+  row('PUT /o/{address}', `/o/${SMALL_ID}?copy=7`, { body: SMALL, bearer: 'another scope' }, 403, 'scope_missing'),
+  row('GET /c', '/c?limit=1', {}, 200, { answers: { 'content-type': 'application/json' } }),
+  row('DELETE /c/{address}', `/c/${SMALL_ID}`, {}, 204, NOTHING),
+  row('DELETE /c/{address}', `/c/${SMALL_ID}`, {}, 404, 'not_found'),
+]
+
 const ADMIN: readonly Row[] = [
   row('GET /admin/objects', '/admin/objects?limit=1', {}, 200, { answers: { 'content-type': 'application/json' } }),
   row('GET /admin/objects', '/admin/objects?limit=0', {}, 400, 'bad_request'),
@@ -184,7 +208,15 @@ const OPS: readonly Row[] = [
   row('PATCH /o/{address}', `/o/${LARGE_ID}`, {}, 405, { code: 'method_not_allowed', answers: { allow: /GET/ } }),
 ]
 
-export const OWN_ROWS: readonly Row[] = [...OBJECTS, ...CHUNKS, ...MANIFESTS, ...REFERENCES, ...ADMIN, ...OPS]
+export const OWN_ROWS: readonly Row[] = [
+  ...OBJECTS,
+  ...CHUNKS,
+  ...MANIFESTS,
+  ...REFERENCES,
+  ...COPIES,
+  ...ADMIN,
+  ...OPS,
+]
 
 /** What every operation refuses, whatever it is about. */
 export function commonRefusals(operations: readonly Operation[]): Row[] {

@@ -25,10 +25,13 @@ import {
 } from './tree.ts'
 import {
   type AskOptions,
+  type DurabilityReport,
+  durability,
   type ListOptions,
   list,
   type ObjectPage,
   remove,
+  repair,
   type ScrubReport,
   scrub,
   scrubReport,
@@ -113,6 +116,15 @@ export class Cairn {
 
   async remove(address: string, options?: AskOptions): Promise<void> {
     await remove(this.#storage, address, options)
+  }
+
+  /** How safe everything is: copies, targets, repairs. */
+  async durability(options?: AskOptions): Promise<DurabilityReport> {
+    return await durability(this.#storage, options)
+  }
+
+  async repair(address?: string, options?: AskOptions): Promise<void> {
+    await repair(this.#storage, address, options)
   }
 
   async scrub(options?: AskOptions): Promise<ScrubReport> {

@@ -43,4 +43,4 @@ export type {
   TreeProgress,
   TreeResult,
 } from './tree.ts'
-export type { AskOptions, ListedObject, ListOptions, ObjectPage, ScrubReport } from './upkeep.ts'
+export type { AskOptions, DurabilityReport, ListedObject, ListOptions, ObjectPage, ScrubReport } from './upkeep.ts'

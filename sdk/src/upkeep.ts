@@ -83,3 +83,63 @@ function reportIn(value: unknown): ScrubReport {
   if (!isState || typeof read !== 'number' || !Array.isArray(damaged)) throw badAnswer('is not a report of the scrub')
   return { state, read, damaged, completed_at: typeof completed_at === 'number' ? completed_at : null }
 }
+
+/** How safe everything is, by what the service has looked at. */
+export interface DurabilityReport {
+  /** Copies each object should have. */
+  readonly target_copies: number
+  /** The fewest copies any object has that a scrub has read and proved; null before there was one. */
+  readonly observed_copies: number | null
+  /** Objects by how many copies they have, at the end of the last round of the planner; null with one target. */
+  readonly copies: {
+    readonly objects: number
+    readonly full: number
+    readonly under: number
+    readonly single: number
+  } | null
+  /** Drives and peers; none named with one target. */
+  readonly places: readonly {
+    readonly id: string
+    readonly kind: string
+    readonly state: string
+    readonly why: string
+  }[]
+  readonly repairs: { readonly pending: number }
+}
+
+export async function durability(connection: Connection, { signal }: AskOptions = {}): Promise<DurabilityReport> {
+  const answer = await connection.ask(
+    { method: 'GET', path: 'admin/durability', idempotent: true, read: readFields },
+    connection.operation(signal),
+  )
+  const { target_copies, observed_copies, copies, places, repairs } = answer
+  if (typeof target_copies !== 'number' || typeof repairs !== 'object' || repairs === null)
+    throw badAnswer('is not a report of durability')
+  return {
+    target_copies,
+    observed_copies: typeof observed_copies === 'number' ? observed_copies : null,
+    copies: (copies ?? null) as DurabilityReport['copies'],
+    places: Array.isArray(places) ? (places as DurabilityReport['places']) : [],
+    repairs: repairs as DurabilityReport['repairs'],
+  }
+}
+
+/** Has repairs planned now: of one object, or of whatever is found. */
+export async function repair(
+  connection: Connection,
+  address: string | undefined,
+  { signal }: AskOptions = {},
+): Promise<void> {
+  const body =
+    address === undefined ? undefined : new TextEncoder().encode(JSON.stringify({ address: parseAddress(address) }))
+  await connection.ask(
+    {
+      method: 'POST',
+      path: 'admin/repair',
+      idempotent: true,
+      ...(body === undefined ? {} : { body, headers: { 'content-type': 'application/json' } }),
+      read: async () => await Promise.resolve(),
+    },
+    connection.operation(signal),
+  )
+}

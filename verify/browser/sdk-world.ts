@@ -21,6 +21,8 @@ const TAMPERED_BYTE = 150_000
 export class SdkWorld implements AsyncDisposable {
   readonly #server: Server
   readonly #asked = new Map<string, Asked[]>()
+  /** Service, method and path of everything that was asked. */
+  readonly requests = new Set<string>()
   #node: EdgeNode | undefined
   #world: World | undefined
 
@@ -93,6 +95,7 @@ export class SdkWorld implements AsyncDisposable {
       range: request.headers.range ?? null,
       left: false,
     }
+    this.requests.add(`${via.service} ${asked.method} ${asked.path.replace(/\?.*/, '')}`)
     const earlier = this.#asked.get(via.attempt) ?? []
     this.#asked.set(via.attempt, [...earlier, asked])
     response.once('close', () => {

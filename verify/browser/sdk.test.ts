@@ -1,5 +1,6 @@
 /** One suite, two places to run: Node, and a browser without a window. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { findChromium, openChromium } from './chromium.ts'
@@ -37,4 +38,28 @@ describe('in Chromium', SKIP, () => {
       await assert.doesNotReject(page.evaluate(script))
     })
   }
+})
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+/** Whether the description of the service has the operation. */
+function isDescribed(request: string): boolean {
+  const [service = '', method = '', path = ''] = request.split(' ')
+  const file = new URL(`../../docs/generated/openapi-${service}.json`, import.meta.url)
+  const { paths } = JSON.parse(readFileSync(file, 'utf8')) as OpenApi
+  return Object.entries(paths).some(([template, operations]) => {
+    const pattern = template.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{[^}]+\}/g, '[^/]+')
+    return method.toLowerCase() in operations && new RegExp(`^${pattern}$`).test(path)
+  })
+}
+
+test('whatever the library asks is in the OpenAPI of the service', () => {
+  const requests = [...world.requests]
+  assert.ok(requests.length > 8, requests.join('\n'))
+  assert.deepEqual(
+    requests.filter((request) => !isDescribed(request)),
+    [],
+  )
 })

@@ -16,11 +16,11 @@ export interface FiveProcesses extends Machines {
 export function fiveProcesses(town: Town, environment: Readonly<Record<string, string>>): FiveProcesses {
   const running = new Map<ServiceName, ChildProcess>()
   const urls = new Map<string, readonly string[]>()
-  let portBase: number | undefined
+  let portBase: Promise<number> | undefined
 
-  const start = async (service: ServiceName): Promise<void> => {
+  const start = async (service: ServiceName, base: number): Promise<void> => {
     const places = ['--data', town.path('operator/.cairn'), '--config', town.path('operator/cairn.toml')]
-    const args = ['start', '--services', service, '--port-base', String(portBase), ...places]
+    const args = ['start', '--services', service, '--port-base', String(base), ...places]
     const node = town.place.launch(args, { environment, waitMs: NODE_WAIT_MS })
     // A pipe nobody reads fills up, and then its writer waits.
     node.stderr?.resume()
@@ -40,8 +40,11 @@ export function fiveProcesses(town: Town, environment: Readonly<Record<string, s
 
   return {
     start: async () => {
-      portBase ??= await freePorts(FIVE.length + 1)
-      await Promise.all(FIVE.filter((service) => !running.has(service)).map(start))
+      portBase ??= freePorts(FIVE.length + 1)
+      const base = await portBase
+      await Promise.all(
+        FIVE.filter((service) => !running.has(service)).map(async (service) => await start(service, base)),
+      )
       return Object.fromEntries(urls)
     },
     kill: async () => {

@@ -1,7 +1,7 @@
 /**
  * The whole story, by people who have nothing but `cairn` and `curl`: a site is put, named by two of three signers,
  * proved, served, opened in a browser, followed by a version that a push at GitHub proposes; then a bit flips, the
- * power goes, and everything acknowledged is still there.
+ * power goes, and everything acknowledged is still there, and in a backup on another machine too.
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
@@ -11,7 +11,7 @@ import { after, before, test } from 'node:test'
 import { addressOf } from '@cairn/wire'
 import { hasCurl } from '../../node/test/curl.ts'
 import { findChromium, openChromium } from '../browser/chromium.ts'
-import { type Machines, Town } from './town.ts'
+import { type Machines, oneProcess, Town } from './town.ts'
 
 const SECRET = 'kept by GitHub and by us'
 export const ENVIRONMENT = { GITHUB_WEBHOOK_SECRET: SECRET }
@@ -23,7 +23,7 @@ const PICTURE_BYTES = 300_000
 /** Three chunks and a piece, none like another. */
 const PICTURE = Buffer.from(Array.from({ length: PICTURE_BYTES / 10 }, (_, at) => `${at}`.padStart(9, '.')).join('\n'))
 /** Takes longer to send than to notice. */
-const BIG_BYTES = 64 << 20
+const BIG_BYTES = 24 << 20
 const PAGE = `<!doctype html><meta charset="utf-8"><title>loading</title>
 <link rel="stylesheet" href="style.css"><h1>A site</h1><script src="app.js"></script>`
 
@@ -88,6 +88,10 @@ const ACTS: readonly Act[] = [
   {
     title: 'the power goes in the middle of a put: all that was acknowledged is there again',
     play: killAndRestart,
+  },
+  {
+    title: 'a backup of the running node is restored elsewhere; its registry only reads until it is adopted',
+    play: backUpAndRestore,
   },
 ]
 
@@ -223,6 +227,31 @@ async function killAndRestart({ town, machines }: Stage): Promise<void> {
   assert.equal(body.toString(), PAGE)
   // What was not acknowledged is put again, by the same command.
   await town.told('operator', 'put', '-q', big)
+}
+
+async function backUpAndRestore(stage: Stage): Promise<void> {
+  const { town } = stage
+  const sealed = ['--passphrase-file', await town.write('operator/passphrase', 'correct horse battery staple')]
+  await town.told('operator', 'backup', 'create', '-q', town.path('operator/backup'), ...sealed)
+  // The newest that anybody has seen of the log: whoever brings less back is not believed.
+  const { body: checkpoint } = await town.curl('registry', '/log/checkpoint')
+  await town.told('keeper', 'backup', 'restore', '-q', town.path('operator/backup'), ...sealed)
+  const elsewhere = oneProcess(town, ENVIRONMENT, 'keeper')
+  try {
+    await elsewhere.start()
+    await town.told('keeper', 'get', '-q', stage.site, '-o', town.path('keeper/site'))
+    assert.ok(PICTURE.equals(await town.read('keeper/site/picture.txt')))
+    assert.ok((await town.told('keeper', 'name', 'show', SITE)).includes(stage.site), 'it reads')
+    const refused = await town.run('keeper', 'name', 'propose', 'site@2.0', stage.site)
+    assert.notEqual(refused.code, 0)
+    assert.match(refused.words, /cairn registry adopt/)
+    await town.told('keeper', 'registry', 'adopt', '--checkpoint', await town.write('keeper/newest.txt', checkpoint))
+    await town.told('keeper', 'stop')
+    await elsewhere.start()
+    assert.match(await town.told('keeper', 'name', 'propose', '-q', 'site@2.0', stage.site), /^p_/)
+  } finally {
+    await elsewhere.kill()
+  }
 }
 
 async function foundNode(town: Town): Promise<void> {

@@ -3,6 +3,7 @@
  * `cairn` and `curl`.
  *
  *     operator/   cairn.toml, roots.json, .cairn, site/     alice/  bob/  carol/   a home each, with a key that stays there
+ *     keeper/     a second machine, for what is restored
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -37,7 +38,7 @@ export class Town implements AsyncDisposable {
 
   static async open(): Promise<Town> {
     const town = new Town(await Workplace.make())
-    for (const who of ['operator', 'alice', 'bob', 'carol']) await mkdir(town.path(who))
+    for (const who of ['operator', 'keeper', 'alice', 'bob', 'carol']) await mkdir(town.path(who))
     return town
   }
 
@@ -61,7 +62,8 @@ export class Town implements AsyncDisposable {
 
   /** Somebody runs `cairn`, in a home of their own. */
   async run(who: string, ...args: readonly string[]): Promise<Ran> {
-    const where = who === 'operator' ? ['--data', this.path('operator/.cairn')] : this.#signedIn(who, args)
+    const hasNode = who === 'operator' || who === 'keeper'
+    const where = hasNode ? ['--data', this.path(`${who}/.cairn`)] : this.#signedIn(who, args)
     return await this.place.run([...args, ...where], { environment: { HOME: this.path(who) } })
   }
 
@@ -123,11 +125,15 @@ export class Town implements AsyncDisposable {
 }
 
 /** All five services in one process, as `cairn start` runs them. */
-export function oneProcess(town: Town, environment: Readonly<Record<string, string>>): Machines {
+export function oneProcess(
+  town: Town,
+  environment: Readonly<Record<string, string>>,
+  who: 'operator' | 'keeper' = 'operator',
+): Machines {
   let node: ReturnType<Workplace['launch']> | undefined
   return {
     start: async () => {
-      const places = ['--data', town.path('operator/.cairn'), '--config', town.path('operator/cairn.toml')]
+      const places = ['--data', town.path(`${who}/.cairn`), '--config', town.path('operator/cairn.toml')]
       node = town.place.launch(['start', '--port-base', '0', ...places], { environment, waitMs: NODE_WAIT_MS })
       // A pipe nobody reads fills up, and then its writer waits.
       node.stderr?.resume()

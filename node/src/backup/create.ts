@@ -10,7 +10,7 @@
  */
 import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { CairnError } from '@cairn/kernel'
+import { CairnError, type Random } from '@cairn/kernel'
 import { canonicalJson } from '@cairn/wire'
 import { VERSION } from '../version.ts'
 import {
@@ -34,6 +34,7 @@ export interface BackupOptions {
   readonly drives: readonly string[]
   /** With it, private keys are in the backup too, sealed. */
   readonly passphrase: Uint8Array | undefined
+  readonly random: Random
   /** Unix milliseconds. */
   readonly now: number
   readonly onPiece: OnPiece
@@ -62,7 +63,7 @@ export async function backupBytes(data: string, drives: readonly string[]): Prom
 }
 
 export async function createBackup(options: BackupOptions): Promise<BackupReport> {
-  const { data, drives, passphrase, now, onPiece } = options
+  const { data, drives, passphrase, random, now, onPiece } = options
   const into = resolve(options.into)
   await refuseThere(into)
   const partial = `${into}.partial`
@@ -76,7 +77,8 @@ export async function createBackup(options: BackupOptions): Promise<BackupReport
       if (copied !== undefined) files.push({ path, ...copied })
     }
   }
-  if (passphrase !== undefined) await writeNewFile(join(partial, SEALED_KEYS), sealKeys(await keysOf(data), passphrase))
+  if (passphrase !== undefined)
+    await writeNewFile(join(partial, SEALED_KEYS), sealKeys(random, await keysOf(data), passphrase))
   const keys = passphrase === undefined ? 'none' : 'sealed'
   const manifest: BackupManifest = {
     format: 'cairn-backup/1',

@@ -18,6 +18,8 @@ export const SERVICE_ORDER = ['edge', 'index', 'interop', 'registry', 'storage']
 export const MANIFEST = 'manifest.json'
 export const SEALED_KEYS = 'keys.sealed'
 
+export const DRIVE_LIST = 'storage/drives.json'
+
 const manifestSchema = z.strictObject({
   format: z.literal('cairn-backup/1'),
   /** Unix milliseconds. */
@@ -57,6 +59,7 @@ export function isPrivate(path: string): boolean {
 
 /** What is made again by a start (indexes, caches), means something to a running process only, or is half written. */
 export function isLeftOut(path: string): boolean {
-  if (/^edge\/cas\//.test(path)) return true
+  // Which drive was where: after a restore they are elsewhere, and each says itself whose it is.
+  if (path.startsWith('edge/cas/') || path === DRIVE_LIST) return true
   return /(?:\.mdb|\.new|\.tmp|\.compact|\.sock|(?:^|\/)lock[^/]*\.db|(?:^|\/)doctor\.tmp)$/.test(path)
 }

@@ -13,7 +13,7 @@ import { openDataDirectory } from '@cairn/platform'
 import type { Machine } from '../machine.ts'
 import { firstSecrets } from '../token-keys.ts'
 import { copyFile, isAbsent, type OnPiece, syncDirectory, syncTree } from './files.ts'
-import { type BackupManifest, MANIFEST, parseManifest, SEALED_KEYS } from './layout.ts'
+import { type BackupManifest, DRIVE_LIST, MANIFEST, parseManifest, SEALED_KEYS } from './layout.ts'
 import { type KeyFiles, openKeys } from './sealed-keys.ts'
 import { type VerifyReport, verifyRestored } from './verify.ts'
 
@@ -59,6 +59,8 @@ export async function restoreBackup(machine: Machine, options: RestoreOptions): 
     partial,
     drives.map((drive) => join(partial, drive)),
   )
+  // Written by those who looked, about places that are about to be renamed.
+  await rm(join(partial, DRIVE_LIST), { force: true })
   await syncTree(partial)
   await rename(partial, data)
   await syncDirectory(dirname(data))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { SeededRandom } from '@cairn/kernel'
 import { isLeftOut, isPrivate, parseManifest } from './layout.ts'
 import { openKeys, sealKeys } from './sealed-keys.ts'
 
@@ -10,7 +11,7 @@ const KEYS = new Map([
 const PASSPHRASE = Buffer.from('correct horse')
 
 describe('sealed keys', () => {
-  const sealed = Buffer.from(sealKeys(KEYS, PASSPHRASE))
+  const sealed = Buffer.from(sealKeys(new SeededRandom(1), KEYS, PASSPHRASE))
 
   test('open with their passphrase', () => {
     assert.deepEqual(openKeys(sealed, PASSPHRASE), KEYS)

@@ -2,8 +2,8 @@
  * Private keys in a backup: AES-256-GCM under a key that scrypt makes of a passphrase. What it takes to open them
  * (but for the passphrase) stands in front, and counts: a changed header opens nothing.
  */
-import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto'
-import { CairnError } from '@cairn/kernel'
+import { createCipheriv, createDecipheriv, scryptSync } from 'node:crypto'
+import { CairnError, type Random } from '@cairn/kernel'
 import { parseJson } from '@cairn/wire'
 import { z } from 'zod'
 
@@ -28,8 +28,8 @@ const headerSchema = z.strictObject({
   nonce: z.base64(),
 })
 
-export function sealKeys(files: KeyFiles, passphrase: Uint8Array): Uint8Array {
-  const [salt, nonce] = [randomBytes(KEY_BYTES), randomBytes(NONCE_BYTES)]
+export function sealKeys(random: Random, files: KeyFiles, passphrase: Uint8Array): Uint8Array {
+  const [salt, nonce] = [random.bytes(KEY_BYTES), random.bytes(NONCE_BYTES)]
   const header = Buffer.from(
     `${JSON.stringify({
       format: 'cairn-sealed-keys/1',
@@ -38,8 +38,8 @@ export function sealKeys(files: KeyFiles, passphrase: Uint8Array): Uint8Array {
       r: COST.r,
       p: COST.p,
       cipher: 'aes-256-gcm',
-      salt: salt.toString('base64'),
-      nonce: nonce.toString('base64'),
+      salt: Buffer.from(salt).toString('base64'),
+      nonce: Buffer.from(nonce).toString('base64'),
     })}\n`,
   )
   const cipher = createCipheriv('aes-256-gcm', keyOf(passphrase, salt), nonce).setAAD(header)

@@ -2,7 +2,14 @@
  * What a node asks another that holds copies with it. All of it needs `storage:admin` there, and is about the drives of
  * that node alone: it asks nobody further.
  */
-import { type Address, decodeManifest, encodeManifest, type Manifest, MAX_MANIFEST_BYTES, parseAddress } from '@cairn/wire'
+import {
+  type Address,
+  decodeManifest,
+  encodeManifest,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  parseAddress,
+} from '@cairn/wire'
 import type { Call, CallContext, Caller } from './caller.ts'
 import { badAnswer, bytesUpTo, readNothing, readObject } from './response-body.ts'
 
@@ -43,6 +50,11 @@ export interface CopyClient {
   /** As it came: whoever asks holds it against its name. */
   chunk(id: Address, context: CallContext): Promise<Uint8Array>
   missing(ids: readonly Address[], place: ChunkPlace, context: CallContext): Promise<readonly Address[]>
+  /** One chunk; whether it was new. `Conflict` when the bytes are not what the id says. */
+  putChunk(id: Address, bytes: Uint8Array, upload: string, context: CallContext): Promise<boolean>
+  /** Whether there was one. */
+  removeChunk(id: Address, context: CallContext): Promise<boolean>
+  listChunks(after: Address | undefined, limit: number, context: CallContext): Promise<readonly Address[]>
   /** Up to 64 MiB together. */
   putChunks(chunks: readonly Uint8Array[], place: ChunkPlace, context: CallContext): Promise<void>
   /** Whether it was new. */
@@ -65,7 +77,10 @@ const OCTETS = 'application/octet-stream'
 
 /** `headers` go with every request: who asks. */
 export function copyClient(caller: Caller, headers: () => Readonly<Record<string, string>>): CopyClient {
-  const ask = async <T>(call: Pick<Call<T>, 'operation' | 'method' | 'path' | 'read' | 'body' | 'headers'>, context: CallContext) =>
+  const ask = async <T>(
+    call: Pick<Call<T>, 'operation' | 'method' | 'path' | 'read' | 'body' | 'headers' | 'answers'>,
+    context: CallContext,
+  ) =>
     await caller.call<T>(
       { ...call, idempotent: true, scope: 'storage:admin', headers: { ...headers(), ...call.headers } },
       context,
@@ -74,7 +89,7 @@ export function copyClient(caller: Caller, headers: () => Readonly<Record<string
 }
 
 type Ask = <T>(
-  call: Pick<Call<T>, 'operation' | 'method' | 'path' | 'read' | 'body' | 'headers'>,
+  call: Pick<Call<T>, 'operation' | 'method' | 'path' | 'read' | 'body' | 'headers' | 'answers'>,
   context: CallContext,
 ) => Promise<T>
 
@@ -84,7 +99,10 @@ function copyReads(ask: Ask): CopyReads {
   return {
     known: async (ids, context) => {
       const call = { operation: 'known', method: 'POST', path: 'copies/known', ...json({ ids }) } as const
-      return await ask({ ...call, read: async (response) => readKnown(await readObject(response, ANSWER_BYTES_MAX), ids.length) }, context)
+      return await ask(
+        { ...call, read: async (response) => readKnown(await readObject(response, ANSWER_BYTES_MAX), ids.length) },
+        context,
+      )
     },
     page: async (after, limit, context) => {
       const path = `copies?limit=${limit}${after === undefined ? '' : `&after=${after}`}`
@@ -115,12 +133,35 @@ function copyWrites(ask: Ask): Omit<CopyClient, keyof CopyReads> {
   }
   return {
     missing: async (ids, place, context) => {
-      const call = { operation: 'missing', method: 'POST', path: `c/missing?${placeText(place)}`, ...json({ ids }) } as const
+      const call = {
+        operation: 'missing',
+        method: 'POST',
+        path: `c/missing?${placeText(place)}`,
+        ...json({ ids }),
+      } as const
       const read = async (response: Parameters<typeof readObject>[0]): Promise<Address[]> => {
         const told = new Set<unknown>(arrayIn((await readObject(response, ANSWER_BYTES_MAX))['missing']))
         return ids.filter((id) => told.has(id))
       }
       return await ask({ ...call, read }, context)
+    },
+    putChunk: async (id, bytes, upload, context) => {
+      const path = `c/${id}?${new URLSearchParams({ upload }).toString()}`
+      return await ask({ operation: 'put_chunk', method: 'PUT', path, ...octets(bytes), read: readNew }, context)
+    },
+    removeChunk: async (id, context) => {
+      const call = { operation: 'remove_chunk', method: 'DELETE', path: `c/${id}`, answers: [404] } as const
+      const read = async (response: Parameters<typeof readNothing>[0]): Promise<boolean> => {
+        await readNothing(response)
+        return response.status < 400
+      }
+      return await ask({ ...call, read }, context)
+    },
+    listChunks: async (after, limit, context) => {
+      const path = `c?limit=${limit}${after === undefined ? '' : `&after=${after}`}`
+      const read = async (response: Parameters<typeof readObject>[0]): Promise<Address[]> =>
+        arrayIn((await readObject(response, ANSWER_BYTES_MAX))['chunks']).map((id) => parseAddress(String(id)))
+      return await ask({ operation: 'list_chunks', method: 'GET', path, read }, context)
     },
     putChunks: async (chunks, place, context) => {
       const call = { operation: 'put_chunks', method: 'POST', path: `c?${placeText(place)}` } as const
@@ -147,7 +188,10 @@ function copyWrites(ask: Ask): Omit<CopyClient, keyof CopyReads> {
 }
 
 function copyText({ version, owners }: SentCopy): string {
-  return new URLSearchParams({ copy: String(version), ...(owners.length === 0 ? {} : { owners: owners.join(',') }) }).toString()
+  return new URLSearchParams({
+    copy: String(version),
+    ...(owners.length === 0 ? {} : { owners: owners.join(',') }),
+  }).toString()
 }
 
 function placeText({ object, upload }: ChunkPlace): string {

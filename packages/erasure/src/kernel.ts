@@ -143,6 +143,11 @@ export interface MixKernel {
 /** The quicker first: it takes less than half the time. */
 export const LOOKUPS: readonly Lookup[] = [wasm.relaxedSwizzle, wasm.swizzle]
 
+/** The module as a host is given it: the same bytes wherever and whenever it is assembled. */
+export function assembleKernel(lookup: Lookup): Uint8Array {
+  return wasm.assemble(mixModule(lookup))
+}
+
 /** A fresh kernel with its own memory, by the first lookup the host knows; nothing where it can run none. */
 export function instantiateKernel(lookups: readonly Lookup[]): MixKernel | undefined {
   for (const lookup of lookups) {

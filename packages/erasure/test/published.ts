@@ -21,7 +21,8 @@ const instance = (() => {
   return (): Published => {
     if (current === undefined || calls % CALLS_EACH === 0) {
       current = ReedSolomonErasure.fromBytes(MODULE)
-      Object.assign(current, { exports: { ...current['exports'], __wbindgen_free: () => {} } })
+      const exports: object = { ...(current['exports'] as object), __wbindgen_free: () => {} }
+      Object.assign(current, { exports })
     }
     calls += 1
     return current

@@ -101,7 +101,7 @@ const section = (id: number, content: Code): number[] => [id, ...unsigned(conten
 const name = (text: string): number[] => [...unsigned(text.length), ...new TextEncoder().encode(text)]
 
 /** The binary of a module that exports its function, as `run`, and its memory, as `memory`. */
-function assemble(source: ModuleSource): Uint8Array<ArrayBuffer> {
+export function assemble(source: ModuleSource): Uint8Array<ArrayBuffer> {
   const parameters = Array.from({ length: source.parameterCount }, () => [VALUE_TYPE.i32])
   const locals = vector(source.locals.map(({ type, count }) => [...unsigned(count), VALUE_TYPE[type]]))
   const code = [...locals, ...source.body, 0x0b]

@@ -56,12 +56,13 @@ export class FakeUpstream implements Transport {
       cancel[Symbol.dispose]()
       throw error
     }
-    const isEmpty = request.method === 'HEAD' || status === 204 || status === 304
+    const hasNone = status === 204 || status === 304
+    const isEmpty = request.method === 'HEAD' || hasNone
     const length = body.reduce<number>(
       (sum, piece) => sum + (typeof piece === 'number' ? 0 : Buffer.byteLength(piece)),
       0,
     )
-    const declared = isEmpty || 'transfer-encoding' in headers ? {} : { 'content-length': String(length) }
+    const declared = hasNone || 'transfer-encoding' in headers ? {} : { 'content-length': String(length) }
     return {
       status,
       headers: { ...declared, ...headers },

@@ -50,7 +50,7 @@ const BEHAVIOURS: Readonly<
   },
   /** Says after a while what it depends on, and says something else once it has been asked three times. */
   vary: (response, count, { headers }) => {
-    const body = `${headers['x-kind']} ${headers['x-other']}`
+    const body = `${String(headers['x-kind'])} ${String(headers['x-other'])}`
     response.setHeader('Vary', count <= 3 ? 'X-Kind' : 'X-Kind, X-Other')
     runtime.clock.timer(50, () => response.writeHead(200, { 'Cache-Control': 'max-age=60' }).end(body))
   },

@@ -98,7 +98,7 @@ export const storageSection = section({
   peers: setting(z.array(peer).max(64), {
     default: [],
     reload: 'restart',
-    does: 'Other nodes that hold copies: `{ url, id, token_file, region, weight }`. `id` is what that node calls itself, the token is one of its own.',
+    does: 'Other nodes that hold copies: `{ url, id, token_file, region, weight }`. `id` is what that node calls itself, the token is one of its own, with every scope of storage.',
   }),
   placement: section({
     id: setting(label, {

@@ -88,7 +88,8 @@ export async function openParts(host: PartsHost): Promise<StorageParts> {
   const drives = await openDrives(host, repairs, deletes)
   const { durability, placement } = config.current
   const scrubs = new Scrubs(platform, drives.all, repairs, durability.scrub_pacing)
-  const identity = { node: placement.id ?? ALONE, region: placement.region ?? '' }
+  const { id: node = ALONE, region = '', weight: nodeWeight } = placement
+  const identity = { node, region, nodeWeight }
   const isProved: Scrubs['proves'] = (drive, id, lsn) => scrubs.proves(drive, id, lsn)
   const targets = drives.all.map((drive) => new DriveTarget(platform, drive, { ...identity, isProved }))
   const own = new OwnCopies(targets)
@@ -136,6 +137,14 @@ function checkPeers({ peers, placement }: StorageConfig): void {
   const detail = isNamed
     ? 'Two of storage.placement.id and the ids of storage.peers are the same; give every node a name of its own.'
     : 'storage.peers needs storage.placement.id: what the others call this node.'
+  throw new CairnError('Malformed', detail, { code: 'config' })
+}
+
+/** What was stored before there were drives would be forgotten if its directory is not one of them. */
+async function mustBeListed({ disk }: Platform, directory: string): Promise<void> {
+  const names = (await disk.list(directory)).map(({ name }) => name)
+  if (!names.includes('journal') || names.includes('drive.json')) return
+  const detail = `${directory} holds objects and is not one of storage.drives; add it to them, first or last.`
   throw new CairnError('Malformed', detail, { code: 'config' })
 }
 
@@ -196,5 +205,12 @@ async function openDrives(
   await makeDirectories(platform.disk, directory)
   const options = { directory, drives, tombstoneKeepMs, hasOthers }
   if (configured.length === 0 && peers.length === 0) return await Drives.alone(platform, options)
-  return await Drives.open(platform, options)
+  const opened = await Drives.open(platform, options)
+  try {
+    await mustBeListed(platform, directory)
+    return opened
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
 }

@@ -23,7 +23,7 @@ export const STORAGE_TOPOLOGY = defineTopology({
     'repair-planner': {
       count: 1,
       criticality: 'important',
-      does: 'Compares what is here with where it should be, and plans repairs; idle with one target.',
+      does: 'Compares what is here with where it should be, and plans repairs; with one target only what is asked for.',
     },
     'repair-worker': {
       count: 'storage.pools.repair',
@@ -33,7 +33,7 @@ export const STORAGE_TOPOLOGY = defineTopology({
     'placement-client': {
       count: 1,
       criticality: 'optional',
-      does: 'Keeps the list of targets fresh; fixed with one target.',
+      does: 'Says where copies should be, and asks every second which peers are there; ends at once without peers.',
     },
     sweeper: {
       count: 1,
@@ -50,7 +50,11 @@ export const STORAGE_TOPOLOGY = defineTopology({
       criticality: 'important',
       does: 'Reads and proves everything at its own pace; keeps its place over restarts.',
     },
-    'drive-watcher': { count: 1, criticality: 'important', does: 'Says in `/readyz` whether the drive takes writes.' },
+    'drive-watcher': {
+      count: 1,
+      criticality: 'important',
+      does: 'Says in `/readyz` whether a drive takes writes; sees drives go and come back.',
+    },
     'config-reloader': {
       count: 1,
       criticality: 'important',
@@ -74,7 +78,7 @@ export const STORAGE_TOPOLOGY = defineTopology({
       from: ['repair-planner', 'get-worker', 'scrubber'],
       to: ['repair-worker'],
       whenFull: 'a repair that can wait is skipped and counted (`repair_skipped_total`); the next round plans it again',
-      does: 'Repairs to make. The reserved share is for chunks that a read or the scrub found damaged.',
+      does: 'Repairs to make. The reserved share is for chunks that a read or the scrub found damaged, last copies and deletes.',
     },
   },
   broadcasts: {
@@ -105,7 +109,7 @@ export const STORAGE_TOPOLOGY = defineTopology({
     config: { from: ['supervisor'], to: ['listener', 'config-reloader'], does: 'The configuration in force.' },
     placement: { from: ['placement-client'], to: ['repair-planner', 'listener'], does: 'Where copies should be.' },
     repairs_asked: {
-      from: ['listener', 'repair-planner'],
+      from: ['listener', 'repair-planner', 'drive-watcher', 'placement-client'],
       to: ['repair-planner'],
       does: 'That the planner has a reason to look before its next round.',
     },
@@ -120,7 +124,13 @@ export const STORAGE_TOPOLOGY = defineTopology({
     },
     leases: { order: 3, writer: 'put-worker', does: 'Which uploads keep which chunks.' },
     repair_requests: { order: 4, writer: 'repair-planner', does: 'Objects to repair, and how far each is planned.' },
-    scrub_cursor: { order: 5, writer: 'scrubber', does: 'How far the scrub has come.' },
+    scrub_cursor: { order: 5, writer: 'scrubber', does: 'How far the scrub of each drive has come.' },
+    drive_list: { order: 6, writer: 'drive-watcher', does: 'Which drives this node has, and when each was last seen.' },
+    peer_list: {
+      order: 7,
+      writer: 'placement-client',
+      does: 'How long each peer was away, and whether it can still be believed.',
+    },
   },
   timeouts: {
     drain_deadline: { ms: 3000, key: 'storage.drain_deadline', does: 'How long accepted work may take to finish.' },
@@ -135,6 +145,17 @@ export const STORAGE_TOPOLOGY = defineTopology({
       ms: 5000,
       key: 'storage.drive_timeout',
       does: 'One operation of a drive; past it the drive counts as stalled.',
+    },
+    peer: { ms: 5000, key: 'storage.placement.peer_timeout', does: 'One request to a peer.' },
+    hedge: {
+      ms: 30,
+      key: 'storage.placement.hedge_delay',
+      does: 'Until a read is asked of a second copy; then from the 95th percentile.',
+    },
+    tombstone: {
+      ms: 2592000000,
+      key: 'storage.durability.tombstone_keep',
+      does: 'How long a delete is remembered at least.',
     },
     hashing: { ms: 5000, does: 'One run of chunks of a commit on a worker thread.' },
     lease: {

@@ -46,11 +46,14 @@ const SMALL = Buffer.from('small')
 /** With two drives, so many of which are gone. */
 function lacking(count: number, ask: (service: TestService) => Promise<Answer>): () => Promise<Answer> {
   const drives = driveSwitch()
-  return of(async (service) => {
-    for (const name of ['a', 'b'].slice(0, count)) drives.gone.add(name)
-    await service.sleep(1000)
-    return await ask(service)
-  }, withDrives(['a', 'b'], drives))
+  return of(
+    async (service) => {
+      for (const name of ['a', 'b'].slice(0, count)) drives.gone.add(name)
+      await service.sleep(1000)
+      return await ask(service)
+    },
+    withDrives(['a', 'b'], drives),
+  )
 }
 
 /** The codes by which the ingress and the store know an error, and that clients know by another name. */

@@ -33,7 +33,7 @@ export async function operate(service: TestService, thing: Thing, random: Random
   else await audit(service, thing)
 }
 
-export async function put(service: TestService, thing: Thing, isStreamed = false): Promise<void> {
+async function put(service: TestService, thing: Thing, isStreamed = false): Promise<void> {
   const { id, bytes } = thing
   if (thing.known !== 'there') thing.known = 'unsure'
   const { status, code } = await service.send('PUT', `/o/${id}${isStreamed ? '?stream' : ''}`, { body: bytes })

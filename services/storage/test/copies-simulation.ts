@@ -87,8 +87,7 @@ export async function simulateNodes(seed: number, rounds = 1): Promise<Simulatio
       for (const service of nodes.services.values()) await service.send('POST', '/admin/scrub')
       await world.sleep(REPAIR_MS)
     }
-    for (const [name, service] of nodes.services)
-      for (const thing of things) await mustHold(service, thing, name)
+    for (const [name, service] of nodes.services) for (const thing of things) await mustHold(service, thing, name)
     await mustBeWhole(nodes.at('a'), things)
     for (const service of nodes.services.values()) await service.shutDown()
   })

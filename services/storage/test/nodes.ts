@@ -13,7 +13,9 @@ export function nodeOptions(
   names: readonly string[],
   config: NonNullable<ServiceOptions['config']> = {},
 ): ServiceOptions {
-  const peers = names.filter((other) => other !== name).map((id) => ({ url: `http://${id}:7071`, id, token_file: TOKEN }))
+  const peers = names
+    .filter((other) => other !== name)
+    .map((id) => ({ url: `http://${id}:7071`, id, token_file: TOKEN }))
   return {
     config: {
       ...config,
@@ -48,6 +50,7 @@ export class LyingPeer {
         return { status: 200, headers: ['Content-Type', 'application/octet-stream'], body: noise(1000, 10) }
       }
       if (target.startsWith('/copies/b3:')) return json(facts)
+      if (!target.startsWith('/copies/known')) return { status: 503, headers: [], body: Buffer.from('') }
       const { ids = [] } = JSON.parse(await textOf(body)) as { ids?: string[] }
       const copies = ids.map((id) => (id === this.id ? { tag: 'object', version: 1, proved: true } : { tag: 'absent' }))
       return json({ node: name, copies })
@@ -71,11 +74,19 @@ export class Nodes {
   readonly names: readonly string[]
   readonly services = new Map<string, TestService>()
   readonly #config: NonNullable<ServiceOptions['config']>
+  readonly #strangers: readonly string[]
 
-  constructor(names: readonly string[], config: NonNullable<ServiceOptions['config']> = {}, world = new VirtualWorld(1)) {
+  /** `strangers` are peers of all of them that somebody else plays. */
+  constructor(
+    names: readonly string[],
+    config: NonNullable<ServiceOptions['config']> = {},
+    world = new VirtualWorld(1),
+    strangers: readonly string[] = [],
+  ) {
     this.world = world
     this.names = names
     this.#config = config
+    this.#strangers = strangers
   }
 
   /** Starts every node that does not run; one after the other, each without waiting for those that are not there yet. */
@@ -83,7 +94,8 @@ export class Nodes {
     for (const name of this.names) {
       const machine = this.world.machine(name)
       if (machine.isUp) continue
-      this.services.set(name, await TestService.open(nodeOptions(name, this.names, this.#config), this.world, machine))
+      const options = nodeOptions(name, [...this.names, ...this.#strangers], this.#config)
+      this.services.set(name, await TestService.open(options, this.world, machine))
     }
   }
 

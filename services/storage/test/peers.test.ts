@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
+import { placementOrder } from '../src/targets/placement-core.ts'
 import { isProblem, noise } from './harness.ts'
-import { Nodes } from './nodes.ts'
+import { LyingPeer, Nodes } from './nodes.ts'
 import { CHUNK } from './objects.ts'
 
 const OBJECTS = [300, CHUNK, CHUNK + 1, 3 * CHUNK, 5 * CHUNK + 7].map((size, at) => noise(size, at + 1))
@@ -11,7 +12,7 @@ async function readAll(nodes: Nodes, names: readonly string[], objects: readonly
   for (const name of names)
     for (const bytes of objects) {
       const { status, body } = await nodes.at(name).ask('GET', `/o/${addressOf(bytes)}`, { token: null })
-      assert.equal(status, 200, `${name} has ${bytes.length} bytes: ${body.toString("latin1", 0, 300)}`)
+      assert.equal(status, 200, `${name} has ${bytes.length} bytes: ${body.toString('latin1', 0, 300)}`)
       assert.ok(body.equals(bytes))
     }
 }
@@ -48,10 +49,13 @@ test('two nodes: a put waits for both, and a node that was away gets what it mis
   isProblem(await nodes.at('a').ask('DELETE', `/o/${addressOf(first!)}`), 503, 'under_replicated')
   nodes.world.network.links.heal()
   await nodes.sleep(8000)
-  for (const bytes of others) assert.ok((await nodes.at('b').ask('PUT', `/o/${addressOf(bytes)}?stream`, { body: bytes })).status < 300)
+  for (const bytes of others)
+    assert.ok((await nodes.at('b').ask('PUT', `/o/${addressOf(bytes)}?stream`, { body: bytes })).status < 300)
   await readAll(nodes, ['a', 'b'], others)
   // The delete that was not told as done may have been done.
-  const seen = await Promise.all(['a', 'b'].map(async (name) => (await nodes.at(name).ask('GET', `/o/${addressOf(first!)}`)).status))
+  const seen = await Promise.all(
+    ['a', 'b'].map(async (name) => (await nodes.at(name).ask('GET', `/o/${addressOf(first!)}`)).status),
+  )
   assert.equal(seen[0], seen[1])
   await nodes.stop()
 })
@@ -66,6 +70,37 @@ test('a node that was down learns the deletes it missed, and brings nothing back
   await nodes.sleep(8000)
   for (const name of ['a', 'b', 'c'])
     for (const bytes of OBJECTS) isProblem(await nodes.at(name).ask('GET', `/o/${addressOf(bytes)}`), 404, 'not_found')
+  await nodes.stop()
+})
+
+/** An object that belongs on this node first. */
+function firstAt(name: string, names: readonly string[]): Buffer {
+  const nodes = names.map((node) => ({ id: node, node, region: '', weight: 1 }))
+  for (let seed = 1; ; seed += 1) {
+    const bytes = noise(1000, seed)
+    if (placementOrder(addressOf(bytes), nodes)[0]?.id === name) return bytes
+  }
+}
+
+test('a peer that sends other bytes than it was asked for is found out, reported, and not asked again', async () => {
+  const nodes = new Nodes(['a', 'b'], {}, undefined, ['liar'])
+  const bytes = firstAt('liar', ['a', 'b', 'liar'])
+  const liar = new LyingPeer(nodes.world, 'liar', bytes)
+  await nodes.start()
+  const [a, b] = [nodes.at('a'), nodes.at('b')]
+  assert.equal((await b.ask('PUT', `/o/${liar.id}?copy=1`, { body: bytes })).status, 201)
+  for (let round = 0; round < 5; round += 1) {
+    const { status, body } = await a.ask('GET', `/o/${liar.id}`, { token: null })
+    assert.equal(status, 200)
+    assert.ok(body.equals(bytes))
+  }
+  assert.equal(liar.asked, 1)
+  await nodes.sleep(5000)
+  const copy = a.parts.own.stat(liar.id)
+  assert.equal((await nodes.world.run(copy))?.size, bytes.length, 'the copy it does not have is made elsewhere')
+  assert.equal(a.metric('integrity_fail_total', { reason: 'header_mismatch' }), 1)
+  assert.match(JSON.stringify((await a.ask('GET', '/admin/durability')).json()['places']), /It sent bytes that are not/)
+  liar.close()
   await nodes.stop()
 })
 

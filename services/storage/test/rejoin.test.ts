@@ -73,7 +73,10 @@ test('an empty mount point where a drive was is not made a drive, and the drive 
 })
 
 test('a node away for longer than deletes are kept is told to come back empty, does, and is filled again', async () => {
-  const nodes = await new Nodes(['a', 'b', 'c'], { pools: { get: 2, put: 2, repair: 2 }, durability: { ...QUICK, tombstone_keep: '30s' } }).start()
+  const nodes = await new Nodes(['a', 'b', 'c'], {
+    pools: { get: 2, put: 2, repair: 2 },
+    durability: { ...QUICK, tombstone_keep: '30s' },
+  }).start()
   for (const body of OBJECTS) assert.equal((await nodes.at('a').ask('POST', '/o', { body })).status, 201)
   nodes.world.network.links.partition(['c'], ['a', 'b'])
   await nodes.sleep(20_000)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Address, addressOf, digestOf } from '@cairn/wire'
+import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { isProblem, noise, TestService } from './harness.ts'
 import { CHUNK, clientObject, frames } from './objects.ts'
 import { type DriveSwitch, drivePath, driveSwitch, withDrives } from './several-drives.ts'
@@ -26,9 +27,6 @@ async function where(service: TestService, id: Address, tag: 'object' | 'tombsto
 }
 
 async function damage(service: TestService, name: string, chunk: Address): Promise<void> {
-  const drive = service.parts.drives.all.find(({ path }) => path === drivePath(name))!
-  const entry = drive.contents.storage.references
-  assert.ok(entry)
   const file = `${drivePath(name)}/journal/0000000001.seg`
   const bytes = Buffer.alloc(8 * 1024 * 1024)
   const read = await service.world.run(
@@ -146,4 +144,53 @@ test('a drive that comes back learns what was deleted while it was away', async 
   for (const bytes of deleted) assert.equal(await where(service, addressOf(bytes)), '')
   assert.ok((await service.ask('GET', `/o/${addressOf(kept!)}`)).body.equals(kept!))
   await service.stop()
+})
+
+test('a copy made while a drive was away is let go of once the drive is back and its copy was read', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives)
+  const objects = Array.from({ length: 6 }, (_, at) => noise(700, at + 50))
+  for (const bytes of objects) await service.ask('PUT', `/o/${addressOf(bytes)}?hold=mailbox`, { body: bytes })
+  const before = await Promise.all(objects.map(async (bytes) => await where(service, addressOf(bytes))))
+  drives.gone.add('a')
+  await service.sleep(6000)
+  for (const bytes of objects) assert.equal(await where(service, addressOf(bytes)), 'bc')
+  drives.gone.clear()
+  await service.sleep(2000)
+  await service.ask('POST', '/admin/scrub')
+  await service.sleep(8000)
+  for (const [at, bytes] of objects.entries()) {
+    assert.equal(await where(service, addressOf(bytes)), before[at])
+    isProblem(await service.ask('DELETE', `/o/${addressOf(bytes)}`), 409, 'referenced')
+  }
+  await service.stop()
+})
+
+test('what was stored before there were drives is not forgotten: its directory has to be one of them', async () => {
+  const world = new VirtualWorld(1)
+  const machine = world.machine('node')
+  const alone = await TestService.start({}, world, machine)
+  const bytes = noise(5000, 8)
+  await alone.ask('POST', '/o', { body: bytes })
+  await alone.stop()
+  machine.kill()
+  await assert.rejects(TestService.start(withDrives(['a', 'b'], driveSwitch(), QUICK), world, machine), {
+    code: 'config',
+  })
+  machine.kill()
+  const drives = [
+    { path: 'data/storage', domain: 'first' },
+    ...['a', 'b'].map((name) => ({ path: drivePath(name), domain: name })),
+  ]
+  const service = await TestService.start({ config: { ...QUICK, drives } }, world, machine)
+  await service.sleep(6000)
+  assert.ok((await service.ask('GET', `/o/${addressOf(bytes)}`)).body.equals(bytes))
+  assert.equal(service.parts.replication?.plan.last?.full, 1)
+  await service.stop()
+})
+
+test('peers need a name for this node, and every node one of its own', async () => {
+  const peer = { url: 'http://b:7071', id: 'b', token_file: 'token' }
+  for (const placement of [{}, { id: 'b' }])
+    await assert.rejects(TestService.start({ config: { peers: [peer], placement } }), { code: 'config' })
 })

@@ -91,7 +91,12 @@ export class ShardScene {
       const list = { store: '0'.repeat(32), alive_at: 0, drives: {} }
       await world.run(drive.open(list, () => false))
       assert.equal(drive.state.tag, 'open')
-      const target = new DriveTarget(platform, drive, { node: 'node', region: '', isProved: () => false })
+      const target = new DriveTarget(platform, drive, {
+        node: 'node',
+        region: '',
+        nodeWeight: 1,
+        isProved: () => false,
+      })
       drives.push(losable(platform, drive, loaded.shardTarget(target)))
     }
     return new ShardScene(world, platform, loaded, drives, flips)
@@ -149,7 +154,7 @@ export class ShardScene {
     const found: string[] = []
     for await (const state of this.repair.survey(map)) {
       found.push(state.urgency)
-      await this.repair.rebuild(map, state, async () => await Promise.resolve())
+      await this.repair.rebuild(map, [state], async () => await Promise.resolve())
     }
     return found
   }
@@ -190,7 +195,7 @@ export class ShardScene {
   }
 }
 
-export async function chunkId(map: StripeMap, chunk: number): Promise<Address> {
+async function chunkId(map: StripeMap, chunk: number): Promise<Address> {
   const { k } = map.shape
   const id = (await map.stripe(Math.floor(chunk / k))).shards[chunk % k]
   assert.ok(id !== undefined)

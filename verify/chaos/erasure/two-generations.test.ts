@@ -23,8 +23,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'a rebuilt shard begins a generation of its own',
     file: 'erasure/stripe-repair.ts',
-    find: 'const stripes = { k, m, generation, parityIds:',
-    replace: 'const stripes = { k, m, generation: generation + 1, parityIds:',
+    find: 'const stripes = { k, m, generation, parityIds: await map.parityIds()',
+    replace: 'const stripes = { k, m, generation: generation + 1, parityIds: await map.parityIds()',
     expect: 'another generation',
   },
 ]

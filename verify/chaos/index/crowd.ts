@@ -44,7 +44,9 @@ export class Crowd implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = this.#sockets
       .filter(({ destroyed }) => !destroyed)
-      .map(async (socket) => await once(socket, 'close'))
+      .map(async (socket): Promise<void> => {
+        await once(socket, 'close')
+      })
     for (const socket of this.#sockets) socket.destroy()
     await Promise.all(closed)
   }

@@ -13,7 +13,6 @@ import {
   type RunningService,
 } from '@cairn/platform'
 import { type Audience, createKeyring, deriveKeyring, mintAdminToken } from '@cairn/wire'
-import type { z } from 'zod'
 import { type InteropConfig, interopSection } from '../../../services/interop/src/config.ts'
 import { INTEROP_METRICS } from '../../../services/interop/src/metrics.ts'
 import type { InteropParts } from '../../../services/interop/src/parts.ts'
@@ -40,8 +39,8 @@ export interface LifeOptions {
   readonly data: string
   /** Without one nobody comes in by a socket. */
   readonly listen?: Listen | undefined
-  /** Changes what is configured for the campaigns. */
-  readonly config?: NonNullable<z.input<typeof interopSection>> | undefined
+  /** Configured otherwise than the campaigns, with segments of the usual size. */
+  readonly config?: object | undefined
 }
 
 export interface Answer {
@@ -71,7 +70,7 @@ export class InteropLife {
     this.#closing = closing
   }
 
-  static async open({ interop, platform, data, listen, config = {} }: LifeOptions): Promise<InteropLife> {
+  static async open({ interop, platform, data, listen, config }: LifeOptions): Promise<InteropLife> {
     const common = {
       platform,
       version: {},
@@ -111,9 +110,9 @@ export class InteropLife {
       listen: listen ?? NO_SOCKET,
       directory: `${data}/interop`,
       authorizer: authorizer('interop'),
-      config: new Config<InteropConfig>({ values: configured(config), origins: {} }),
+      config: new Config<InteropConfig>({ values: configured(config ?? {}), origins: {} }),
       storage: storageClient(caller),
-      segmentBytes: SEGMENT_BYTES,
+      segmentBytes: config === undefined ? SEGMENT_BYTES : undefined,
     }
     const parts = await interop.openParts(host)
     const { running } = await interop.runParts(host, parts)

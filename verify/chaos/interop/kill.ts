@@ -23,6 +23,9 @@ const CONSUMER = fileURLToPath(new URL('./consumer.ts', import.meta.url))
 const PER_SECOND = 200
 const LIFE_MS_MIN = 150
 const LIFE_MS_SPREAD = 500
+/** However slow the machine is, a life is worth a kill only once it has promised something. */
+const ACCEPTED_EACH = 11
+const SENT_MAX = 4_000
 /** One in so many is sent a second time. */
 const AGAIN_EVERY = 5
 /** Longer than a lease of the last life. */
@@ -88,7 +91,9 @@ async function end(program: ChildProcess): Promise<void> {
 /** Sends at the rate until the time is over, and leaves answers that have not come to themselves. */
 async function sendFor(ms: number, url: string, ledger: Ledger, random: SeededRandom, life: number): Promise<void> {
   const names = [...ledger.sent]
-  for (let step = 0; step < (ms * PER_SECOND) / 1000; step += 1) {
+  const enough = ledger.accepted.size + ACCEPTED_EACH
+  const isLong = (step: number): boolean => step >= (ms * PER_SECOND) / 1000 && ledger.accepted.size >= enough
+  for (let step = 0; step < SENT_MAX && !isLong(step); step += 1) {
     const old = step % AGAIN_EVERY === 0 ? names[Math.floor(random.next() * names.length)] : undefined
     const name = old ?? `life${life}-${step}`
     ledger.sent.add(name)

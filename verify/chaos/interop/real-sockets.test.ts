@@ -32,16 +32,16 @@ test('bad signatures and slowloris from 64 addresses, over sockets: webhooks and
   const { address } = JSON.parse(text) as { address: string }
   const addressOfSender = (n: number): string => `127.0.${1 + (n % ADDRESSES)}.1`
   const slow = Array.from({ length: ADDRESSES }, async (_each, n) => await slowloris(interop.port, addressOfSender(n)))
-  let [bad, isOver] = [0, false]
+  const [good, reads]: [Told[], Told[]] = [[], []]
+  let bad = 0
   const statuses = new Map<number, number>()
   const flood = Array.from({ length: ADDRESSES }, async (_each, client) => {
-    while (bad < BAD_MIN || !isOver) {
+    while (bad < BAD_MIN || reads.length < GOOD) {
       bad += 1
       const { status } = await interop.push('{}', addressOfSender(client), 'not the secret')
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   })
-  const [good, reads]: [Told[], Told[]] = [[], []]
   const genuine = Array.from({ length: 4 }, async (_each, client) => {
     for (let n = client; n < GOOD; n += 4) {
       good.push(await interop.push(JSON.stringify({ n }), '127.0.0.1'))
@@ -49,8 +49,7 @@ test('bad signatures and slowloris from 64 addresses, over sockets: webhooks and
     }
   })
   await Promise.all(genuine)
-  const ready = await interop.ask('GET', '/readyz')
-  isOver = true
+  const ready = await interop.ask('GET', '/readyz?class=read')
   await Promise.all(flood)
   assert.deepEqual([...statuses.keys()], [401])
   assert.ok(good.every(({ status }) => status === 202))
@@ -68,7 +67,7 @@ test('bad signatures and slowloris from 64 addresses, over sockets: webhooks and
 const OLD = 'the one before'
 
 test('secrets are rotated while webhooks come: none of either is lost, none of a third or of an ended one is taken', async () => {
-  const endsAt = Date.now() + 1000
+  const endsAt = Date.now() + 1500
   const secrets = [{ env: 'HOOK_SECRET' }, { env: 'OLD_SECRET', not_after: new Date(endsAt).toISOString() }]
   await using interop = await RealInterop.open(
     { providers: { github: { enabled: true, secrets } } },
@@ -79,20 +78,20 @@ test('secrets are rotated while webhooks come: none of either is lost, none of a
   const send = async (n: number): Promise<void> => {
     const body = JSON.stringify({ n })
     const sentAt = Date.now()
+    if (n % 3 === 1) counts[sentAt < endsAt ? 'before' : 'after'] += 1
     const { status, text } = await interop.push(body, '127.0.0.1', [undefined, OLD, 'a third one'][n % 3])
     if (status === 202) accepted.add(addressOf(Buffer.from(body)))
     if (n % 3 === 0) assert.equal(status, 202, text)
     else if (n % 3 === 2 || sentAt >= endsAt) assert.equal(status, 401, text)
     else if (Date.now() < endsAt) assert.equal(status, 202, text)
-    if (n % 3 === 1) counts[sentAt < endsAt ? 'before' : 'after'] += 1
   }
   const sent: Promise<void>[] = []
-  for (let n = 0; Date.now() < endsAt + 300; n += 1) {
+  for (let n = 0; Date.now() < endsAt || counts.after < 10; n += 1) {
     sent.push(send(n))
     await wait(4)
   }
   await Promise.all(sent)
-  assert.ok(counts.before > 2 && counts.after > 2, JSON.stringify(counts))
+  assert.ok(counts.before > 2, `only ${counts.before} came before the end`)
   for (const topic of TOPICS) {
     const delivered = await interop.drain(topic)
     assert.equal(delivered.length, accepted.size)

@@ -88,7 +88,9 @@ export class RealInterop implements AsyncDisposable {
       asked.on('error', reject)
       asked.on('response', (response) => {
         let text = ''
-        response.on('data', (piece: Buffer) => (text += piece.toString()))
+        response.on('data', (piece: Buffer) => {
+          text += piece.toString()
+        })
         response.on('end', () => resolve({ status: response.statusCode ?? 0, text, ms: performance.now() - startedAt }))
         response.on('error', reject)
       })

@@ -15,6 +15,7 @@ export interface Asked {
   readonly json?: unknown
   /** Sent piece by piece, without saying its length. */
   readonly isStreamed?: boolean
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** The node is gone, or went while it answered; whether it did what was asked is not known. */
@@ -48,10 +49,14 @@ export class HttpClient {
     this.#agent.destroy()
   }
 
-  async #send(method: string, path: string, { body, json, isStreamed = false }: Asked): Promise<IncomingMessage> {
+  async #send(
+    method: string,
+    path: string,
+    { body, json, isStreamed = false, headers: more }: Asked,
+  ): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const bytes = json === undefined ? body : Buffer.from(JSON.stringify(json))
-    const headers: Record<string, string> = { authorization: `Bearer ${this.#token}` }
+    const headers: Record<string, string> = { authorization: `Bearer ${this.#token}`, ...more }
     if (json !== undefined) headers['content-type'] = 'application/json'
     if (bytes !== undefined && !isStreamed) headers['content-length'] = String(bytes.length)
     const request = send(new URL(path, this.#url), { method, headers, agent: this.#agent })

@@ -6,6 +6,8 @@ import type { UnderWay } from './under-way.ts'
 
 /** Asked for and not done, for a reason that a working node may give; says nothing about what is there. */
 const REFUSED = /^(429 busy|503 \w+|409 missing_chunks)$/
+/** What one may say besides whose drive is full. */
+const FULL = /^507 (?:no_space|not_ready)$/
 const OWNER = 'chaos'
 
 export type PutWay = 'put' | 'stream' | 'upload'
@@ -17,7 +19,10 @@ export class StorageRequests {
   /** What the node would not do, and why not. */
   readonly refusals: string[] = []
 
-  constructor(ledger: Ledger, http: HttpClient, underWay: UnderWay) {
+  readonly #mayBeFull: boolean
+
+  constructor(ledger: Ledger, http: HttpClient, underWay: UnderWay, { mayBeFull = false } = {}) {
+    this.#mayBeFull = mayBeFull
     this.#ledger = ledger
     this.#http = http
     this.#underWay = underWay
@@ -90,7 +95,9 @@ export class StorageRequests {
   }
 
   #refused(what: string, { status, code, body }: Answer): void {
-    if (!REFUSED.test(`${status} ${code}`)) throw new Error(`${what} is answered ${status} ${code}: ${body.toString()}`)
+    const isFull = this.#mayBeFull && FULL.test(`${status} ${code}`)
+    if (!isFull && !REFUSED.test(`${status} ${code}`))
+      throw new Error(`${what} is answered ${status} ${code}: ${body.toString()}`)
     this.refusals.push(`${what} ${status} ${code}`)
   }
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dhtKey, encodeCbor } from '@cairn/wire'
+import { HostilePeer } from '../../../packages/routing/test/hostile-peer.ts'
 import { addressNamed, Peer } from '../../../packages/routing/test/peer.ts'
 import { FOREVER, find, floodOfPointers, until } from './flood.ts'
-import { HostilePeer } from './hostile-peer.ts'
 
 test('while one peer tells of hundreds of objects, what another tells is taken and found', async () => {
   const { found, honest, told } = await floodOfPointers(0)

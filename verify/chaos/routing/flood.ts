@@ -3,8 +3,8 @@ import { Deadline, SystemClock, sleep } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { KadRouting } from '../../../packages/routing/src/kad-routing.ts'
 import type { Provider } from '../../../packages/routing/src/provider-routing.ts'
+import { HostilePeer } from '../../../packages/routing/test/hostile-peer.ts'
 import { addressNamed, Peer } from '../../../packages/routing/test/peer.ts'
-import { HostilePeer } from './hostile-peer.ts'
 
 export const FOREVER = { signal: new AbortController().signal }
 const HELD = addressNamed('wanted')
@@ -24,7 +24,7 @@ export async function find(kad: KadRouting, peer: Peer, cid: Address, times = 10
   for (let time = 0; time < times && found.size === 0; time += 1) {
     for (const leg of kad.legs(cid, 1)) {
       const deadline = Deadline.after(peer.runtime.clock, 10_000)
-      await leg.find(cid, { ...FOREVER, deadline, onProvider: (provider) => found.set(provider.id, provider) })
+      await leg.find(cid, { ...FOREVER, deadline, onProvider: (provider) => void found.set(provider.id, provider) })
     }
   }
   return [...found.keys()]

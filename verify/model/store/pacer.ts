@@ -1,8 +1,8 @@
 /**
  * Repair workers that share one budget of bytes a second: in no second, wherever it begins, do they move more than it,
- * whoever is served when, and however much each of them wants at once.
+ * whoever is served when.
  *
- *     repairBudget(bytes a second) ─▶ bucket {rate, burst} ─▶ every worker takes its parts ─▶ moves them
+ *     repairBudget(bytes a second) ─▶ bucket {rate, burst} ─▶ one worker at a time pays, in parts ─▶ then moves a run
  */
 
 import { type Model, step, type Task, wait } from '../model.ts'
@@ -13,7 +13,7 @@ type RepairCore = typeof import('../../../services/storage/src/replication/repai
 type BucketCore = KernelCores['bucket']
 
 const SECOND_MS = 1000
-/** Small, so that a second holds few steps: one byte saved up, seven a second. */
+/** Small, so that a second holds few steps: one byte saved up, runs of two, five a second. */
 const BYTES_PER_SECOND = 8
 
 interface Scene {
@@ -34,21 +34,27 @@ function pacer({ bucket: core, repairBudget }: PacerCores, name: string, { worke
     const shape = repairBudget(BYTES_PER_SECOND)
     const bucket = core.createBucket(shape, clock.now)
     const moved = Array.from({ length: ticks + 1 }, () => 0)
+    const payer = { isFree: true }
 
-    /** As `repair-worker.ts` does: more than the bucket holds is taken in parts. */
+    /** As `repair-worker.ts` does: more than the bucket holds is paid in parts, by one at a time, and moved when all is. */
     function* worker(repairs: readonly number[]): Task {
       for (const [index, bytes] of repairs.entries()) {
+        yield wait(`wants to move ${bytes}`, () => payer.isFree, index)
+        payer.isFree = false
         for (let left = bytes; left > 0; left -= shape.burst) {
           const part = Math.min(left, shape.burst)
-          yield step(`wants ${part}`, [index, left])
           while (!core.tryTake(bucket, part, clock.now)) {
             const until = clock.now + core.waitMs(bucket, part, clock.now)
-            if (until > tickMs * ticks) return
-            yield wait(`is paced, then takes ${part}`, () => clock.now >= until, [index, left, until])
+            if (until > tickMs * ticks) {
+              payer.isFree = true
+              return
+            }
+            yield wait(`is paced, then pays ${part}`, () => clock.now >= until, [index, left, until])
           }
-          const at = clock.now / tickMs
-          moved[at] = (moved[at] ?? 0) + part
         }
+        const at = clock.now / tickMs
+        moved[at] = (moved[at] ?? 0) + bytes
+        payer.isFree = true
       }
     }
 
@@ -60,7 +66,11 @@ function pacer({ bucket: core, repairBudget }: PacerCores, name: string, { worke
         clock.now += tickMs
       }
     }
-    return { state: { clock, bucket, moved }, tasks, never: () => ({ 'over-budget': isOverBudget(moved, tickMs) }) }
+    return {
+      state: { clock, bucket, moved, payer },
+      tasks,
+      never: () => ({ 'over-budget': isOverBudget(moved, tickMs) }),
+    }
   }
   return { name, setup }
 }
@@ -83,9 +93,9 @@ const smallest = (cores: PacerCores): Model[] => [
 
 const larger = (cores: PacerCores): Model[] => [
   pacer(cores, 'pacer: 2 workers, more than a second', {
-    workers: { 'worker-1': [1, 3, 1], 'worker-2': [2, 2] },
+    workers: { 'worker-1': [2, 1, 1, 1], 'worker-2': [1, 1, 2, 1] },
     tickMs: 125,
-    ticks: 8,
+    ticks: 10,
   }),
 ]
 
@@ -107,17 +117,17 @@ export const BUDGET: { readonly source: Source<PacerCores>; readonly suite: Suit
     larger,
     mutants: [
       {
-        name: 'what is saved up comes on top of the budget',
+        name: 'what is saved up, and what was paid for before, come on top of the budget',
         file: 'replication/repair-core.ts',
-        find: 'return { rate: bytesPerSecond - burst, burst }',
+        find: 'return { rate: bytesPerSecond - burst - run, burst }',
         replace: 'return { rate: bytesPerSecond, burst }',
         expect: 'over-budget',
       },
       {
         name: 'more is saved up than was reckoned with',
         file: 'replication/repair-core.ts',
-        find: 'return { rate: bytesPerSecond - burst, burst }',
-        replace: 'return { rate: bytesPerSecond - burst, burst: 3 * burst }',
+        find: 'return { rate: bytesPerSecond - burst - run, burst }',
+        replace: 'return { rate: bytesPerSecond - burst - run, burst: 4 * burst }',
         expect: 'over-budget',
       },
     ],

@@ -21,7 +21,8 @@ describe('LmdbKv', () => {
           'kv_poisoned: Input/output error',
           'kv_poisoned: Input/output error',
           'kv_poisoned: Input/output error',
-          'after reopening: 1\n',
+          'after reopening: 1',
+          'and again kv_poisoned: Input/output error\n',
         ].join('\n'),
         run.stderr,
       )

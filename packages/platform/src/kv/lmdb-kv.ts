@@ -5,8 +5,9 @@
  *                                  └─ any error ─▶ poisoned: no reads, no commits, until reopened
  *
  * The settings are chosen for what the library does when a disk fails: with `overlappingSync` a commit
- * that the disk refused stays visible. `noSync`, `mapAsync` and `useWritemap` stay off: each gives up
- * durability or lets a stray write reach the file.
+ * that the disk refused stays visible; with `eventTurnBatching` each turn makes a promise that nobody is
+ * given, and a refused commit, rejecting it, ends the process. `noSync`, `mapAsync` and `useWritemap` stay
+ * off: each gives up durability or lets a stray write reach the file.
  */
 import { Closeable, type Runtime } from '@cairn/kernel'
 import type { RootDatabase } from 'lmdb'
@@ -38,6 +39,7 @@ export class LmdbKvOpener implements KvOpener {
         noSubdir: false,
         maxDbs: 1,
         overlappingSync: false,
+        eventTurnBatching: false,
       })
       return new LmdbKv(this.#runtime, path, database, () => {
         this.#open.delete(path)

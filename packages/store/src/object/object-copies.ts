@@ -92,14 +92,23 @@ export class ObjectCopies {
     })
   }
 
+  /** Lets go of a copy that is one too many, if it is still this version. That says nothing about the object: version 0. */
+  async drop(id: Address, version: number): Promise<void> {
+    await this.#inTurn(id, async () => {
+      const known = await this.known(id)
+      if (known.tag === 'object' && known.version === version) await this.#objects.bury(id, 0, await this.#holds(id))
+    })
+  }
+
   /** Objects and tombstones in order, after the given one. */
   async page(after: Address | undefined, limit: number): Promise<VersionRow[]> {
     await this.#store.caughtUp()
     await this.#store.index.flush()
     const from = after === undefined ? undefined : digestOf(after)
     const rows: VersionRow[] = []
-    for (const { id, entry } of [...this.#store.index.stored(KIND.object, from, limit)])
-      rows.push({ id: addressFromDigest(id), known: await this.#versionOf(entry) })
+    // All of them first: the index may change while a long record is read.
+    const stored = Array.from(this.#store.index.stored(KIND.object, from, limit))
+    for (const { id, entry } of stored) rows.push({ id: addressFromDigest(id), known: await this.#versionOf(entry) })
     return rows
   }
 
@@ -126,17 +135,21 @@ export class ObjectCopies {
     await this.#store.submit([draft]).durable()
   }
 
-  /** A share grows by what is new of it; an older generation, or a whole copy, gives way to a newer one. */
+  /**
+   * A share grows by what is new of it; one whose own list is damaged is written anew out of what is given; an older
+   * generation, or a whole copy, gives way to a newer one.
+   */
   async #takeShare(object: VersionedCommit, stripes: StripeCommit, version: number): Promise<void> {
     const facts = await this.#objects.stat(object.id)
     if (facts === undefined) throw going()
     const isSame = facts.stripes?.generation === stripes.generation
     if (!isSame && version > object.version) throw newerVersion(object.id, version)
     await this.#store.index.flush()
+    const isSound = isSame && (await this.#objects.isShareSound(facts))
     const fresh = [...digestsOf(stripes.share)].filter(
-      (shard) => !isSame || !this.#references.refersTo(digestOf(object.id), shard),
+      (shard) => !isSound || !this.#references.refersTo(digestOf(object.id), shard),
     )
-    if (isSame && fresh.length === 0 && version >= object.version) return this.#store.journal.mustBeReady()
+    if (isSound && fresh.length === 0 && version >= object.version) return this.#store.journal.mustBeReady()
     const share = packDigests(fresh)
     const newest = Math.max(version, object.version)
     await this.#objects.renewShare({ ...object, version: newest, stripes: { ...stripes, share } }, facts)

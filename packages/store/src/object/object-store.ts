@@ -140,12 +140,16 @@ export class ObjectStore {
     this.#serial += 1
     const lease = `commit ${this.#serial}`
     try {
-      const staged = await this.#stage(object, lease)
+      const { pages, stripes } = await this.#stage(object, lease)
       const version = object.version ?? 0
-      const payload = encodeObject({ ...facts, version, ...withShareOf(facts, staged) })
+      const kept = facts.stripes?.generation === stripes?.generation ? await this.#soundSharePages(facts) : []
+      // Shards of two generations are never in one share; what a damaged page listed has to be given again.
+      const whole = stripes && { ...stripes, sharePages: packDigests([...kept, ...digestsOf(stripes.sharePages)]) }
+      const payload = encodeObject({ ...facts, version, pages, stripes: whole })
       // Not as a put: the object is here all the while.
       const draft = { kind: KIND.object, flags: 0, id: digestOf(object.id), payload }
-      const [record] = await this.#store.submit([draft]).durable()
+      const renewal = this.#store.submit([draft])
+      const [record] = await renewal.durable()
       this.#recent.remove(object.id)
       this.#keeping.set(lease, record?.lsn ?? 0)
     } catch (error) {
@@ -153,6 +157,25 @@ export class ObjectStore {
       throw error
     }
     await this.#unlease(object)
+  }
+
+  /** Whether every page that lists what is kept of the object can be read. */
+  async isShareSound(facts: ObjectFacts): Promise<boolean> {
+    const { length } = facts.stripes?.sharePages ?? NONE
+    return (await this.#soundSharePages(facts)).length * DIGEST_BYTES === length
+  }
+
+  async #soundSharePages({ stripes }: ObjectFacts): Promise<Uint8Array[]> {
+    const sound: Uint8Array[] = []
+    for (const page of digestsOf(stripes?.sharePages ?? NONE)) {
+      try {
+        using held = await this.#chunks.read(addressFromDigest(page))
+        if (held !== undefined) sound.push(page)
+      } catch (error) {
+        if (!isKind(error, 'Integrity')) throw error
+      }
+    }
+    return sound
   }
 
   async stat(id: Address): Promise<ObjectFacts | undefined> {
@@ -391,14 +414,6 @@ export class ObjectStore {
 function addressesIn(packedIds: Uint8Array, from: number): Address[] {
   const step = packedIds.subarray(from, from + CHUNKS_PER_STEP * DIGEST_BYTES)
   return [...digestsOf(step)].map((digest) => addressFromDigest(digest))
-}
-
-/** Shards of two generations are never in one share. */
-function withShareOf(facts: ObjectFacts, { pages, stripes }: Staged): Staged {
-  const kept = facts.stripes
-  if (stripes === undefined || kept?.generation !== stripes.generation) return { pages, stripes }
-  const sharePages = packDigests([...digestsOf(kept.sharePages), ...digestsOf(stripes.sharePages)])
-  return { pages, stripes: { ...stripes, sharePages } }
 }
 
 function holdDraft(owner: string, id: Address): Draft {

@@ -23,7 +23,8 @@ async function scene(clock = new VirtualClock(), disk?: MemoryDisk) {
   const once = async (...asked: Parameters<typeof request>) => {
     const { status, body } = await idempotency.once(request(...asked), act)
     assert.equal(status, 202)
-    return (JSON.parse(String(body)) as { done: number }).done
+    assert.ok(typeof body === 'string')
+    return (JSON.parse(body) as { done: number }).done
   }
   return { clock, disk: drive, idempotency, once, request }
 }

@@ -47,11 +47,8 @@ export function hookRoutes({ config, secrets }: InteropParts): RouteTable {
 }
 
 /** What a sender has to know to sign for the generic provider. */
-function scheme(generic: InteropConfig['providers']['generic']) {
-  const { signature_header, signature_prefix, algorithm, encoding, signed } = generic
-  const { timestamp_header, event_header, delivery_header } = generic
-  return {
-    ...{ signature_header, signature_prefix, algorithm, encoding, signed },
-    ...{ timestamp_header, event_header, delivery_header },
-  }
+function scheme(generic: InteropConfig['providers']['generic']): Readonly<Record<string, unknown>> {
+  const { enabled: _on, secrets: _secrets, max_body_bytes: _bytes, retries: _retries, ...rest } = generic
+  const { allowed_hosts: _hosts, allowed_cidrs: _blocks, ...signing } = rest
+  return signing
 }

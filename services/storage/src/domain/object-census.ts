@@ -1,6 +1,6 @@
 import { isKind } from '@cairn/kernel'
 import type { Storage } from '@cairn/store'
-import { type Address, addressFromDigest } from '@cairn/wire'
+import { type Address, addressFromDigest, digestOf, parseAddress } from '@cairn/wire'
 import type { ObjectReader, StoredObject } from './object-reader.ts'
 
 const PAGE = 256
@@ -13,7 +13,7 @@ export interface Census {
 
 /** Objects by state, given the chunks that are damaged. */
 export async function takeCensus(
-  { objects }: Storage,
+  { objects, references }: Storage,
   reader: ObjectReader,
   damaged: ReadonlySet<string>,
 ): Promise<Census> {
@@ -25,7 +25,7 @@ export async function takeCensus(
     for (const id of ids) {
       const object = await reader.find(id)
       if (object === undefined) continue
-      const chunks = await damagedChunks(reader, object, damaged)
+      const chunks = await damagedChunks(reader, references, object, damaged)
       if (chunks.size > 0) found.set(id, chunks)
       else sound += 1
     }
@@ -36,12 +36,18 @@ export async function takeCensus(
 
 async function damagedChunks(
   reader: ObjectReader,
+  references: Storage['references'],
   object: StoredObject,
   damaged: ReadonlySet<string>,
 ): Promise<Set<Address>> {
   // Most rounds find nothing, and then no list has to be read.
   if (damaged.size === 0) return new Set()
   if (damaged.has(object.id)) return new Set([object.id])
+  if (object.facts.stripes !== undefined) {
+    // Only its share is here, parity too, and that is what refers to the chunks.
+    const its = [...damaged].map((id) => parseAddress(id))
+    return new Set(its.filter((id) => references.refersTo(digestOf(object.id), digestOf(id))))
+  }
   const chunks = new Set<Address>()
   try {
     for await (const page of reader.chunkList(object)) {

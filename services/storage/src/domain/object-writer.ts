@@ -36,7 +36,7 @@ export interface StagedObject {
   readonly built: BuiltObject
   readonly newChunks: number
   /** Resolves when every chunk is durable. */
-  durable(): Promise<void>
+  readonly durable: () => Promise<void>
 }
 
 export interface PutResult {

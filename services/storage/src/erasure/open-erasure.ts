@@ -79,7 +79,7 @@ export function openErasure(platform: Platform, code: StripeCode, parts: Erasure
         ...place,
         commit: async (object) => {
           const { id, size, type, chunkSize, manifest, upload } = object
-          if (manifest === undefined || !isStriped(size, chunkSize, code)) return await place.commit(object)
+          if (!isStriped(size, chunkSize, code)) return await place.commit(object)
           const chunks = chunksOf(place.chunks, manifest)
           return await writer.put({ chunks, chunkSize, type, expected: id, upload, owners: [] })
         },

@@ -68,6 +68,9 @@ export function shardTarget(target: DriveTarget): ShardTarget {
     },
     referrers: async (id) => {
       const { references } = contents().storage
+      const known = references.referrers(digestOf(id), REFERRERS_MAX)
+      if (known.length > 0) return known
+      // Only what was committed a moment ago is not in the index, and bringing it there takes a sync.
       await references.settled()
       return references.referrers(digestOf(id), REFERRERS_MAX)
     },

@@ -6,7 +6,7 @@
  * All of a descriptor comes from one record: shards are found by their hashes, so those of two generations cannot meet.
  */
 import { type ChunkBytes, digestsOf, type ObjectFacts, PAGE_CHUNKS, PAGE_DIGESTS, type StripeFacts } from '@cairn/store'
-import { type Address, addressFromDigest, createManifest, type Manifest } from '@cairn/wire'
+import { type Address, addressFromDigest, createManifest, digestOf, equalBytes, type Manifest } from '@cairn/wire'
 import { partGone } from '../errors.ts'
 import { chunkCount, type StripeDescriptor, type StripedShape, shardSizes, stripeCount } from './stripe-core.ts'
 
@@ -22,6 +22,7 @@ export class StripeMap {
   readonly facts: ObjectFacts
   readonly #stripes: StripeFacts
   readonly #read: ReadPage
+  #manifest: Promise<Manifest> | undefined
 
   constructor(object: Address, facts: ObjectFacts, stripes: StripeFacts, read: ReadPage) {
     const { k, m, generation } = stripes
@@ -51,6 +52,11 @@ export class StripeMap {
 
   /** The list of the object's chunks, proved against its address. */
   async manifest(): Promise<Manifest> {
+    this.#manifest ??= this.#readManifest()
+    return await this.#manifest
+  }
+
+  async #readManifest(): Promise<Manifest> {
     const { size, chunkSize, pages } = this.facts
     const rows = await this.#all(pages)
     const [chunkIds, chainingValues] = [new Uint8Array(rows.length / 2), new Uint8Array(rows.length / 2)]
@@ -64,6 +70,27 @@ export class StripeMap {
   /** Hashes of the parity shards, stripe by stripe, packed. */
   async parityIds(): Promise<Uint8Array> {
     return await this.#all(this.#stripes.parityPages)
+  }
+
+  /** Where this shard belongs; nothing if it is none of the object's. */
+  async find(id: Address): Promise<{ readonly stripe: number; readonly shard: number } | undefined> {
+    const { k, m } = this.shape
+    const wanted = digestOf(id)
+    const chunk = await this.#row(this.facts.pages, wanted, 2 * DIGEST_BYTES)
+    if (chunk !== undefined) return { stripe: Math.floor(chunk / k), shard: chunk % k }
+    const parity = await this.#row(this.#stripes.parityPages, wanted, DIGEST_BYTES)
+    return parity === undefined ? undefined : { stripe: Math.floor(parity / m), shard: k + (parity % m) }
+  }
+
+  async #row(pages: Uint8Array, wanted: Uint8Array, bytes: number): Promise<number | undefined> {
+    let before = 0
+    for (const digest of digestsOf(pages)) {
+      using held = await this.#page(addressFromDigest(digest))
+      for (let at = 0; at < held.bytes.length; at += bytes)
+        if (equalBytes(held.bytes.subarray(at, at + DIGEST_BYTES), wanted)) return before + at / bytes
+      before += held.bytes.length / bytes
+    }
+    return undefined
   }
 
   async #all(pages: Uint8Array): Promise<Uint8Array> {

@@ -15,6 +15,8 @@ import type { StripeRepair, StripeState } from './stripe-repair.ts'
 
 /** Objects that are remembered to be whole; past it they are looked at again in every round. */
 const WHOLE_MAX = 100_000
+/** Stripes of one repair. */
+const BATCH_STRIPES = 16
 
 /** What is left of an object: of the stripe of which the least is. */
 export type ShardsLeft = 'whole' | 'parity' | 'urgent' | 'lost'
@@ -49,24 +51,33 @@ export class StripePlanner {
     if (map === undefined) return { left: 'whole', planned: 0 }
     let left: ShardsLeft = 'whole'
     let planned = 0
+    let batch: StripeState[] = []
+    const send = (): void => {
+      if (batch.length > 0 && this.#send(map, batch)) planned += 1
+      batch = []
+    }
     for await (const state of this.#repair.survey(map)) {
       left = worse(left, state.urgency)
       if (state.urgency === 'lost') this.#warn(state)
-      if (state.moves.length > 0 && this.#send(map, state)) planned += 1
+      if (state.moves.length === 0) continue
+      // Repairs of one kind go together: they share a sync for each drive.
+      if (batch.length === BATCH_STRIPES || batch[0]?.urgency !== state.urgency) send()
+      batch.push(state)
     }
+    send()
     if (left === 'whole' && this.#whole.size < WHOLE_MAX) this.#whole.add(object)
     return { left, planned }
   }
 
-  #send(map: StripeMap, state: StripeState): boolean {
-    const { descriptor, moves, urgency } = state
-    const name = `shards ${moves.map(({ shard }) => shard).join(' ')} of stripe ${descriptor.stripe} of ${map.object}`
-    const bytes = codedLength(descriptor) * moves.length
+  #send(map: StripeMap, states: readonly StripeState[]): boolean {
+    const [first, last] = [states[0], states.at(-1)]
+    const name = `stripes ${first?.descriptor.stripe} to ${last?.descriptor.stripe} of ${map.object}`
+    const bytes = states.reduce((sum, { descriptor, moves }) => sum + codedLength(descriptor) * moves.length, 0)
     const run = async (pace: Pace): Promise<Repaired> => ({
       tag: 'repaired',
-      bytes: await this.#repair.rebuild(map, state, pace),
+      bytes: await this.#repair.rebuild(map, states, pace),
     })
-    return this.#repairs.send({ tag: 'work', name, bytes, run }, urgency === 'urgent' ? 'urgent' : 'normal')
+    return this.#repairs.send({ tag: 'work', name, bytes, run }, first?.urgency === 'urgent' ? 'urgent' : 'normal')
   }
 
   #warn({ descriptor: { object, stripe }, left, needed }: StripeState): void {

@@ -15,7 +15,7 @@ import type { StripeDescriptor } from './stripe-core.ts'
 import type { StripeMap } from './stripe-map.ts'
 
 /** Rebuilt chunks that are kept for whoever reads on in the same stripe. */
-const REBUILT_MAX = 128
+const REBUILT_MAX = 32
 
 export interface HedgePolicy {
   readonly delayMs: () => number
@@ -116,11 +116,12 @@ export interface Gathered {
   readonly absent: readonly number[]
 }
 
-/** Reads as many shards of the stripe as it takes, none of those in `without`. `Integrity` if there are not as many. */
+/** Reads as many shards of the stripe as it takes, each when it may, none of those in `without`. `Integrity` if there are not as many. */
 export async function gatherShards(
   drives: ShardDrives,
   descriptor: StripeDescriptor,
   without: readonly number[],
+  pace?: (bytes: number) => Promise<void>,
 ): Promise<Gathered> {
   const { k, shards } = descriptor
   const first = shards[0]
@@ -132,6 +133,7 @@ export async function gatherShards(
   while (present.size < needed && line.length > 0) {
     const batch = line.splice(0, needed - present.size)
     const read = async ({ id, index }: (typeof batch)[number]): Promise<void> => {
+      await pace?.(descriptor.sizes[index] ?? 0)
       using held = await readSound(drives, id, first ?? id)
       if (held === undefined) absent.push(index)
       else present.set(index, held.bytes.slice())

@@ -2,18 +2,17 @@
  * Lost shards made anew.
  *
  *     every stripe of the object ─▶ who keeps which shard? ─▶ lost ones, each with a drive that keeps none of the stripe
- *     rebuild: any k shards ─▶ decoded, hashed ─▶ paced, written there ─▶ the drive's share of the object, synced
+ *     rebuild: any k shards ─▶ decoded, hashed ─▶ paced, written there ─▶ … ─▶ the drive's share of the object, synced
  *
  * A rebuilt shard belongs to the generation it was lost from: record and share say so, and nothing else changes.
  */
-import { CairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { type Address, digestOf } from '@cairn/wire'
 import { decodeStripe } from './coding.ts'
 import type { ShardDrives } from './shard-drives.ts'
 import { planStripe, urgencyOf } from './shard-plan-core.ts'
 import type { ShardTarget } from './shard-target.ts'
-import { codedLength, type StripeDescriptor } from './stripe-core.ts'
+import type { StripeDescriptor } from './stripe-core.ts'
 import type { StripeMap } from './stripe-map.ts'
 import { gatherShards } from './stripe-reader.ts'
 import { packed } from './stripe-writer.ts'
@@ -44,43 +43,65 @@ export class StripeRepair {
     for (let stripe = 0; stripe < map.stripeCount; stripe += 1) yield await this.#look(await map.stripe(stripe))
   }
 
-  /** Rebuilds what a survey found lost of one stripe; returns the bytes written. */
-  async rebuild(map: StripeMap, { descriptor, moves }: StripeState, pace: Pace): Promise<number> {
-    if (moves.length === 0) return 0
-    const wanted = moves.map(({ shard }) => shard)
-    await pace(codedLength(descriptor) * descriptor.k)
-    const { present } = await gatherShards(this.#drives, descriptor, wanted)
-    const rebuilt = await decodeStripe(this.#platform, descriptor, present, wanted)
+  /** Rebuilds what a survey found lost of some stripes; returns the bytes written. */
+  async rebuild(map: StripeMap, states: readonly StripeState[], pace: Pace): Promise<number> {
+    const shares = new Map<ShardTarget, Address[]>()
+    const upload = `repair ${map.object}`
     let written = 0
-    for (const { shard, home } of moves) {
-      const bytes = rebuilt.get(shard)
-      if (bytes === undefined) continue
-      await pace(bytes.length)
-      await this.#keep(map, home, bytes, descriptor.shards[shard])
-      written += bytes.length
+    for (const { descriptor, moves } of states) {
+      if (moves.length === 0) continue
+      const wanted = moves.map(({ shard }) => shard)
+      const rebuilt = await this.#remake(descriptor, wanted, pace)
+      for (const { shard, home } of moves) {
+        const [bytes, id] = [rebuilt.get(shard), descriptor.shards[shard]]
+        if (bytes === undefined || id === undefined) continue
+        await pace(bytes.length)
+        await home.write([bytes], upload)
+        shares.set(home, [...(shares.get(home) ?? []), id])
+        written += bytes.length
+      }
     }
+    // What was written becomes durable with the share that names it: until then nobody counts it.
+    for (const [home, ids] of shares) await this.#commitShare(map, home, ids, upload)
     return written
   }
 
   /**
-   * Puts a damaged or lost shard back on the drive that keeps it for some object; returns its bytes, or nothing if it is
-   * no shard of a striped object.
+   * Puts a damaged or lost shard back on the drive that keeps it for some object, or writes the drive's list of its
+   * shards anew; returns the bytes, or nothing if it belongs to no striped object.
    */
   async heal(id: Address, home: ShardTarget, pace: Pace): Promise<number | undefined> {
     for (const object of await home.referrers(id)) {
       const map = await this.#drives.find(object)
-      const found = map === undefined ? undefined : await findShard(map, id)
-      if (map === undefined || found === undefined) continue
-      const { descriptor, shard } = found
-      await pace(codedLength(descriptor) * descriptor.k)
-      const { present } = await gatherShards(this.#drives, descriptor, [shard])
-      const bytes = (await decodeStripe(this.#platform, descriptor, present, [shard])).get(shard)
+      if (map === undefined) continue
+      const place = await map.find(id)
+      if (place === undefined) return await this.#renewShare(map, home)
+      const [descriptor, shard] = [await map.stripe(place.stripe), place.shard]
+      const bytes = (await this.#remake(descriptor, [shard], pace)).get(shard)
       if (bytes === undefined) continue
       await pace(bytes.length)
-      await this.#keep(map, home, bytes, id)
+      await home.put(bytes, `repair ${object}`)
       return bytes.length
     }
     return undefined
+  }
+
+  /** The list of what a drive keeps of an object is on no other drive; but what it keeps can be seen. */
+  async #renewShare(map: StripeMap, home: ShardTarget): Promise<number> {
+    const kept: Address[] = []
+    for (let stripe = 0; stripe < map.stripeCount; stripe += 1) {
+      const ids = (await map.stripe(stripe)).shards.flatMap((id) => id ?? [])
+      const keeps = await home.keeps(map.object, ids)
+      kept.push(...ids.filter((_, at) => keeps[at]))
+    }
+    await this.#commitShare(map, home, kept, `repair ${map.object}`)
+    return 0
+  }
+
+  /** These shards, decoded out of others and hashed; each that is read is paced by itself. */
+  async #remake(descriptor: StripeDescriptor, wanted: readonly number[], pace: Pace): Promise<Map<number, Uint8Array>> {
+    const { present } = await gatherShards(this.#drives, descriptor, wanted, pace)
+    return await decodeStripe(this.#platform, descriptor, present, wanted)
   }
 
   async #look(descriptor: StripeDescriptor): Promise<StripeState> {
@@ -95,17 +116,15 @@ export class StripeRepair {
     return { descriptor, urgency, left, needed, moves: urgency === 'lost' ? [] : moves }
   }
 
-  async #keep(map: StripeMap, home: ShardTarget, bytes: Uint8Array, id: Address | undefined): Promise<void> {
-    if (id === undefined) throw new CairnError('Internal', 'A place without a chunk is never rebuilt.')
-    const { object, generation, version } = map
+  async #commitShare(map: StripeMap, home: ShardTarget, ids: readonly Address[], upload: string): Promise<void> {
+    const { object: id, generation, version } = map
     const { k, m } = map.shape
     const { size, type, chunkSize } = map.facts
-    const upload = `repair ${object}`
-    await home.put(bytes, upload)
     const manifest = await map.manifest()
-    const stripes = { k, m, generation, parityIds: await map.parityIds(), share: packed([digestOf(id)]) }
-    const owners = await this.#owners(object)
-    await home.commit({ id: object, size, type, chunkSize, manifest, upload, owners, version, stripes })
+    const share = packed(ids.map((each) => digestOf(each)))
+    const stripes = { k, m, generation, parityIds: await map.parityIds(), share }
+    const owners = await this.#owners(id)
+    await home.commit({ id, size, type, chunkSize, manifest, upload, owners, version, stripes })
   }
 
   /** Who holds the object: whoever keeps a share of it is held by the same. */
@@ -113,16 +132,4 @@ export class StripeRepair {
     const [first] = this.#drives.readable(object)
     return first === undefined ? [] : await first.owners(object)
   }
-}
-
-async function findShard(
-  map: StripeMap,
-  id: Address,
-): Promise<{ readonly descriptor: StripeDescriptor; readonly shard: number } | undefined> {
-  for (let stripe = 0; stripe < map.stripeCount; stripe += 1) {
-    const descriptor = await map.stripe(stripe)
-    const shard = descriptor.shards.indexOf(id)
-    if (shard >= 0) return { descriptor, shard }
-  }
-  return undefined
 }

@@ -148,7 +148,8 @@ class StripedUpload {
       shards.map(async ({ bytes, id, home }) => {
         if (home === undefined) return
         this.#shares.set(home, (this.#shares.get(home) ?? new Set()).add(id))
-        this.#newChunks += await home.write([bytes], this.#request.upload)
+        const fresh = await home.write([bytes], this.#request.upload)
+        this.#newChunks += fresh
       }),
     )
   }

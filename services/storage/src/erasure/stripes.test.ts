@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ChunkBytes } from '@cairn/store'
-import { addressOf } from '@cairn/wire'
+import { addressFromDigest, addressOf } from '@cairn/wire'
 import { noise } from '../../test/harness.ts'
 import { CHUNK_SIZE, ShardScene } from '../../test/shard-drives.ts'
 import { cutWhole } from '../domain/cut.ts'
 import type { Writer } from '../domain/object-writer.ts'
+import { decodeStripe } from './coding.ts'
+import type { StripeDescriptor } from './stripe-core.ts'
+import { gatherShards } from './stripe-reader.ts'
 
 const CODE = { k: 6, m: 3 }
 /** One stripe; several and a short last chunk; and one of zeros, whose shards are all the same. */
@@ -88,9 +91,10 @@ describe('shards that are lost', () => {
     const bytes = noise(8 * CHUNK_SIZE + 9, 6)
     const { address } = await scene.put(bytes, CODE)
     const map = await scene.world.run(scene.shards.find(address))
+    assert.ok(map !== undefined)
     let flipped = 0
-    for (let stripe = 0; stripe < (map?.stripeCount ?? 0); stripe += 1) {
-      const { shards } = (await scene.world.run(map?.stripe(stripe) ?? Promise.reject(new Error('gone'))))!
+    for (let stripe = 0; stripe < map.stripeCount; stripe += 1) {
+      const { shards }: StripeDescriptor = await scene.world.run(map.stripe(stripe))
       for (const id of shards) {
         if (id === undefined) continue
         for (const home of scene.drives) {
@@ -110,6 +114,26 @@ describe('shards that are lost', () => {
     assert.equal((await scene.repairAll(address)).join(), 'whole,whole')
     await scene.close()
   })
+})
+
+test('the list of what a drive keeps is on no other drive: damaged, it is written anew out of what is there', async () => {
+  const scene = await ShardScene.open(9)
+  const bytes = noise(8 * CHUNK_SIZE, 15)
+  const { address } = await scene.put(bytes, CODE)
+  for (const home of scene.drives) {
+    const facts = await scene.world.run(home.stat(address))
+    const page = addressFromDigest(facts!.stripes!.sharePages)
+    assert.ok(await scene.flip(home, page))
+    const { storage } = home.drive.contents
+    await assert.rejects(scene.world.run(storage.chunks.inspect(page)), { kind: 'Integrity' })
+    await scene.world.run(scene.repair.heal(page, home, async () => await Promise.resolve()))
+    const healed = await scene.world.run(home.stat(address))
+    assert.equal(await scene.world.run(storage.objects.isShareSound(healed!)), true)
+  }
+  await scene.sweep()
+  assert.deepEqual(await scene.repairAll(address), ['whole', 'whole'])
+  assert.ok((await scene.read(address)).equals(bytes))
+  await scene.close()
 })
 
 describe('a striped put', () => {
@@ -157,6 +181,20 @@ describe('a striped put', () => {
     await assert.rejects(scene.world.run(put), { kind: 'Conflict' })
     await scene.close()
   })
+})
+
+test('what is decoded is checked: shards that do not belong together give an error, never bytes', async () => {
+  const scene = await ShardScene.open(9)
+  const bytes = noise(6 * CHUNK_SIZE, 13)
+  const { address } = await scene.put(bytes, CODE)
+  const map = await scene.world.run(scene.shards.find(address))
+  assert.ok(map !== undefined)
+  const descriptor = await scene.world.run(map.stripe(0))
+  const { present } = await scene.world.run(gatherShards(scene.shards, descriptor, [0]))
+  const mixed = new Map(present).set(6, noise(CHUNK_SIZE, 14))
+  await assert.rejects(scene.world.run(decodeStripe(scene.platform, descriptor, mixed, [0])), { kind: 'Integrity' })
+  assert.equal((await scene.world.run(decodeStripe(scene.platform, descriptor, present, [0]))).size, 1)
+  await scene.close()
 })
 
 test('a data shard that is late is made out of the others instead, if the load allows it', async () => {

@@ -25,6 +25,8 @@ export interface CopyReaderOptions {
   readonly isHedged: boolean
   /** A peer sent bytes that are not what it said they were. */
   readonly onDeceived: (target: ObjectTarget) => void
+  /** A peer has no sound copy of what it says it has. */
+  readonly onBadCopy: (object: Address) => void
 }
 
 export class CopyReader implements ChunkSource {
@@ -120,6 +122,8 @@ export class CopyReader implements ChunkSource {
           return await this.#ask(target, id, use, signal)
         } catch (error) {
           if (!signal.aborted) failures.push(toCairnError(error))
+          const isBad = isKind(error, 'Integrity') && target.identity.kind === 'peer'
+          if (isBad && use !== undefined) this.#options.onBadCopy(use.object)
           if (target === first) state.hasFirstFailed = true
           throw error
         }

@@ -1,5 +1,6 @@
 /** Everything that is there only with more than one target. */
 import { Breakers, Watch } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
 import type { Repairs } from '../domain/repairs.ts'
 import { checkDomains, type Erasure, type ErasureParts, erasureCodeOf, openErasure } from '../erasure/open-erasure.ts'
 import type { PartsHost, StorageParts } from '../parts.ts'
@@ -74,20 +75,9 @@ export function openReplication(
     onDeceived: (target) => {
       if (target instanceof PeerTarget) target.distrust()
     },
+    onBadCopy: (id) => void repairs.tryRequest(id),
   })
-  const writer = new ReplicatedWriter(platform, replicas, copyReader)
-  const copies: ErasureParts['copies'] = {
-    chunks: copyReader,
-    writer,
-    commitPlace: (landing) => ({
-      chunks: landing.drive.contents.chunks,
-      commit: async (object) => {
-        const { stored, made, wanted } = await writer.spread({ ...object, owners: [] }, landing)
-        return { isNew: stored === 'new', copies: { made, wanted } }
-      },
-    }),
-    heal: async (drive, chunk, pace) => await healChunk(platform, replicas, { drive, chunk }, pace),
-  }
+  const copies = wholeCopies(platform, replicas, copyReader)
   const versions = { next: () => replicas.nextVersion(), observe: (version: number) => replicas.observe(version) }
   const erasure =
     code === undefined
@@ -113,6 +103,23 @@ export function openReplication(
     commitPlace,
     heal,
     close: () => breakers.close(),
+  }
+}
+
+/** Objects as whole copies: how they are read, written and healed. */
+function wholeCopies(platform: Platform, replicas: Replicas, chunks: CopyReader): ErasureParts['copies'] {
+  const writer = new ReplicatedWriter(platform, replicas, chunks)
+  return {
+    chunks,
+    writer,
+    commitPlace: (landing) => ({
+      chunks: landing.drive.contents.chunks,
+      commit: async (object) => {
+        const { stored, made, wanted } = await writer.spread({ ...object, owners: [] }, landing)
+        return { isNew: stored === 'new', copies: { made, wanted } }
+      },
+    }),
+    heal: async (drive, chunk, pace) => await healChunk(platform, replicas, { drive, chunk }, pace),
   }
 }
 

@@ -2,6 +2,7 @@
  * What has to be done about one object, given what every target knows of it.
  *
  *     newest is an object ─▶ the targets it belongs on and is not: copies, from the first that has it
+ *                         ─▶ proved on all of those: other copies of this node are let go of
  *     newest is a delete  ─▶ whoever has an older copy, and enough others to remember it
  *
  * Every node plans for what it holds. Of those that hold an object the first in the placement makes the copies, so that
@@ -26,6 +27,7 @@ export interface TargetFacts {
 export type RepairStep<T> =
   | { readonly tag: 'copy'; readonly from: T; readonly to: T; readonly isUrgent: boolean }
   | { readonly tag: 'bury'; readonly at: T; readonly version: number }
+  | { readonly tag: 'drop'; readonly at: T; readonly version: number }
 
 export interface ObjectVerdict<T> {
   readonly newest: KnownCopy
@@ -42,9 +44,12 @@ export interface JudgedBy {
   readonly node: string
   /** Copies an object should have. */
   readonly copies: number
+  /** Somebody asked this node about the object: it makes the copies, whoever holds them. */
+  readonly isAsked?: boolean
 }
 
-export function judge<T extends TargetFacts>(order: readonly T[], { node, copies }: JudgedBy): ObjectVerdict<T> {
+export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy): ObjectVerdict<T> {
+  const { copies } = by
   const newest = newestOf(order.map(({ known }) => known ?? { tag: 'absent' }))
   const holders = order.filter(({ known }) => known?.tag === 'object')
   const proved = holders.filter(({ known }) => known?.tag === 'object' && known.isProved)
@@ -55,22 +60,44 @@ export function judge<T extends TargetFacts>(order: readonly T[], { node, copies
     case 'tombstone':
       return { ...facts, ...burials(order, newest.version, copies) }
     case 'object':
-      return { ...facts, steps: copiesToMake(order, holders, { node, copies }), isSettled: false }
+      return {
+        ...facts,
+        steps: [...copiesToMake(order, holders, by), ...copiesToDrop(order, newest.version, by)],
+        isSettled: false,
+      }
   }
 }
 
 function copiesToMake<T extends TargetFacts>(
   order: readonly T[],
   holders: readonly T[],
-  { node, copies }: JudgedBy,
+  { node, copies, isAsked = false }: JudgedBy,
 ): RepairStep<T>[] {
   const [from] = holders
-  if (from?.node !== node) return []
+  if (from === undefined || (from.node !== node && !isAsked)) return []
   const wanted = chooseCopies(order, copies, ({ isWritable, known }) => isWritable || known?.tag === 'object')
   const isUrgent = domainsOf(holders) <= 1
   return wanted
     .filter(({ known }) => known !== undefined && known.tag !== 'object')
     .map((to) => ({ tag: 'copy', from, to, isUrgent }))
+}
+
+/** A copy made while a target was away is one too many once that target is back, and its copy was read and hashed. */
+function copiesToDrop<T extends TargetFacts>(
+  order: readonly T[],
+  version: number,
+  { node, copies }: JudgedBy,
+): RepairStep<T>[] {
+  const home = chooseCopies(order, copies, () => true)
+  const isSafe = home.length === copies && home.every(({ known }) => isCopy(known, version) && known.isProved)
+  if (!isSafe) return []
+  return order
+    .filter((each) => each.node === node && each.isWritable && isCopy(each.known, version) && !home.includes(each))
+    .map((at) => ({ tag: 'drop', at, version }))
+}
+
+function isCopy(known: KnownCopy | undefined, version: number): known is KnownCopy & { readonly tag: 'object' } {
+  return known?.tag === 'object' && known.version === version
 }
 
 function burials<T extends TargetFacts>(

@@ -10,6 +10,7 @@ import type { ChunkSource } from '../domain/chunk-reader.ts'
 import { type Pace, REPAIR_COST_BYTES, type Repair, type Repaired, type Repairs } from '../domain/repairs.ts'
 import type { StripeCode } from '../erasure/stripe-core.ts'
 import type { StripePlanner } from '../erasure/stripe-planner.ts'
+import { DriveTarget } from '../targets/drive-target.ts'
 import type { SettledDeletes } from '../targets/settled-deletes.ts'
 import type { KnownCopy, ObjectTarget } from '../targets/target.ts'
 import { copyObject } from './copy-object.ts'
@@ -113,11 +114,11 @@ export class RepairPlan {
   /** Looks at one object only. */
   async object(id: Address): Promise<number> {
     const tally = newTally()
-    await this.#judgeAll([id], tally, new Set())
+    await this.#judgeAll([id], tally, new Set(), true)
     return tally.planned
   }
 
-  async #judgeAll(ids: readonly Address[], tally: Tally, settled: Set<string>): Promise<void> {
+  async #judgeAll(ids: readonly Address[], tally: Tally, settled: Set<string>, isAsked = false): Promise<void> {
     if (ids.length === 0) return
     const { replicas, node, isExpired } = this.#options
     const known = await this.#askAll(ids, tally)
@@ -133,7 +134,7 @@ export class RepairPlan {
           known: known.get(target)?.[at],
         }
       })
-      const verdict = judge(order, { node, copies: replicas.copies })
+      const verdict = judge(order, { node, copies: replicas.copies, isAsked })
       if (verdict.newest.tag === 'object' && order.some(({ known: its }) => its?.tag === 'object' && its.isStriped)) {
         await this.#planStripes(id, verdict, tally)
         continue
@@ -176,7 +177,7 @@ export class RepairPlan {
 
   #send(id: Address, step: RepairStep<Placed>): boolean {
     const { repairs } = this.#options
-    const isUrgent = step.tag === 'bury' || step.isUrgent
+    const isUrgent = step.tag === 'bury' || (step.tag === 'copy' && step.isUrgent)
     return repairs.send(this.#repairOf(id, step), isUrgent ? 'urgent' : 'normal')
   }
 
@@ -189,6 +190,13 @@ export class RepairPlan {
       return { tag: 'work', name, bytes: REPAIR_COST_BYTES, run }
     }
     const { at, version } = step
+    if (step.tag === 'drop') {
+      const run = async (): Promise<Repaired> => {
+        if (at.target instanceof DriveTarget) await at.target.drop(id, version)
+        return { tag: 'repaired', bytes: 0 }
+      }
+      return { tag: 'work', name: `drop ${id} at ${at.target.identity.id}`, bytes: 0, run }
+    }
     const name = `bury ${id} at ${at.target.identity.id}`
     const run = async (): Promise<Repaired> => {
       try {

@@ -5,7 +5,7 @@
  *              └─ one fails: the next in the order takes its place           └─ too few: 503, or degraded if allowed
  *     delete ─▶ a holder decides whether it may go ─▶ every target that is up remembers it ─▶ told
  */
-import { CairnError, Deadline, toCairnError } from '@cairn/kernel'
+import { type CairnError, Deadline, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
 import { copiesAway, underReplicated } from '../errors.ts'

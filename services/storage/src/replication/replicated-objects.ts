@@ -1,5 +1,5 @@
 /** Objects as the routes ask for them, wherever their copies are. */
-import { CairnError, isKind, toCairnError } from '@cairn/kernel'
+import { CairnError, toCairnError } from '@cairn/kernel'
 import type { ObjectFacts } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import type { Objects } from '../domain/objects.ts'
@@ -87,7 +87,7 @@ export class ReplicatedObjects implements Objects {
         failures.push(toCairnError(error))
       }
     }
-    const [first] = failures.filter((error) => !isKind(error, 'NotFound'))
+    const first = failures.find(({ kind }) => kind !== 'NotFound')
     if (first !== undefined) throw first
     return undefined
   }

@@ -68,10 +68,12 @@ export class ReplicatedWriter implements Writer {
       if (!isKind(error, 'Integrity')) throw error
     }
     try {
-      return await this.#chunks.read(chunk, { object, chunk: undefined })
+      const held = await this.#chunks.read(chunk, { object, chunk: undefined })
+      if (held !== undefined) return held
     } catch (error) {
-      throw isKind(error, 'Integrity') ? lostWrites() : error
+      if (!isKind(error, 'Integrity')) throw error
     }
+    throw lostWrites()
   }
 
   async #putStream(request: PutRequest): Promise<PutResult> {

@@ -1,6 +1,6 @@
 /** The chunk protocol: ask what is missing, send it in any order, commit. Peers and the command line speak it. */
 import { CairnError } from '@cairn/kernel'
-import { type IngressResponse, json, type RouteTable, route } from '@cairn/platform'
+import { empty, type IngressResponse, json, type RouteTable, route } from '@cairn/platform'
 import { CHUNK_BYTES_MAX } from '@cairn/store'
 import { type Address, entityTagOf } from '@cairn/wire'
 import { z } from 'zod'
@@ -18,6 +18,8 @@ const CHUNKS_MAX = 8192
 const FRAMES_BYTES_MAX = 64 * 1024 * 1024
 /** Ids looked up in one step; more would hold up everybody else. */
 const LOOK_UP_MAX = 1024
+/** Chunks in a page. */
+const PAGE_MAX = 1000
 
 const writeErrors = {
   write_failed: 503,
@@ -30,7 +32,7 @@ const writeErrors = {
 const stored = z.strictObject({ address: z.string(), new: z.boolean() })
 
 export function chunkRoutes(parts: StorageParts): RouteTable {
-  return [...chunkReads(parts), putChunk(parts), postChunks(parts)]
+  return [...chunkReads(parts), putChunk(parts), postChunks(parts), listChunks(parts), removeChunk(parts)]
 }
 
 function chunkReads(parts: StorageParts): RouteTable {
@@ -71,6 +73,52 @@ function chunkReads(parts: StorageParts): RouteTable {
       },
     }),
   ]
+}
+
+function listChunks({ drives }: StorageParts): RouteTable[number] {
+  return route({
+    method: 'GET',
+    path: '/c',
+    lane: 'inline',
+    scope: 'storage:admin',
+    summary: 'Chunks of this node in order, after the one given.',
+    query: z.strictObject({
+      after: address.optional(),
+      limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(PAGE_MAX),
+    }),
+    responses: { 200: { description: 'A page.', schema: z.strictObject({ chunks: z.array(z.string()) }) } },
+    errors: { rebuilding: 503 },
+    handler: async ({ query: { after, limit } }) => {
+      const pages = await Promise.all(
+        drives.open.map(async (drive) => await drive.contents.storage.chunks.list(after, limit)),
+      )
+      return json(200, { chunks: [...new Set(pages.flat())].sort().slice(0, limit) })
+    },
+  })
+}
+
+function removeChunk({ drives, work }: StorageParts): RouteTable[number] {
+  return route({
+    method: 'DELETE',
+    path: '/c/:address',
+    lane: 'inline',
+    scope: 'storage:admin',
+    summary:
+      'Removes a chunk whatever refers to it, from every drive of this node. Objects made of it are damaged then.',
+    params: addressParams,
+    responses: { 204: { description: 'Gone.' } },
+    errors: { not_found: 404, ...writeErrors },
+    handler: async (context) => {
+      const { address: id } = context.params
+      const remove = async (): Promise<boolean> => {
+        let wasHere = false
+        for (const drive of drives.open) wasHere = (await drive.contents.storage.chunks.remove(id)) || wasHere
+        return wasHere
+      }
+      if (!(await work.write(remove, context))) throw new CairnError('NotFound', `There is no chunk ${id} here.`)
+      return empty(204)
+    },
+  })
 }
 
 /** The store that takes the chunks of an upload. */

@@ -25,6 +25,7 @@ import type {
 export interface DriveTargetOptions {
   readonly node: string
   readonly region: string
+  readonly nodeWeight?: number
   /** Whether this record of the object, and all it is made of, was read and hashed since the start. */
   readonly isProved: (drive: LocalDrive, id: Address, lsn: number) => boolean
 }
@@ -43,8 +44,8 @@ export class DriveTarget implements ObjectTarget {
   /** Made anew when asked: the uuid and the device are known once the drive was seen. */
   get identity(): TargetIdentity {
     const { id, domain, weight } = this.drive
-    const { node, region } = this.#options
-    return { id, kind: 'drive', node, domain: `${node}/${domain}`, region, weight }
+    const { node, region, nodeWeight = 1 } = this.#options
+    return { id, kind: 'drive', node, domain: `${node}/${domain}`, region, weight, nodeWeight }
   }
 
   health(): TargetHealth {
@@ -111,6 +112,12 @@ export class DriveTarget implements ObjectTarget {
   async remove(id: Address, version: number, { isAgreed }: { readonly isAgreed: boolean }): Promise<void> {
     const { storage } = this.drive.contents
     await this.#writing(async () => await storage.copies.remove(id, { version, isAgreed }))
+  }
+
+  /** Lets go of this copy of an object that has enough of them elsewhere. Nothing if it is not this version any more. */
+  async drop(id: Address, version: number): Promise<void> {
+    const { storage } = this.drive.contents
+    await this.#writing(async () => await storage.copies.drop(id, version))
   }
 
   async hold(owner: string, id: Address): Promise<void> {

@@ -1,4 +1,4 @@
-import { isKind } from '@cairn/kernel'
+import { type CairnError, isKind, toCairnError } from '@cairn/kernel'
 import type { ChunkBytes } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import type { ChunkSource } from '../domain/chunk-reader.ts'
@@ -24,14 +24,14 @@ export class OwnChunks implements ChunkSource {
   }
 
   async read(id: Address): Promise<ChunkBytes | undefined> {
-    let failure: unknown
+    let failure: CairnError | undefined
     for (const { drive } of this.#own.readable(id)) {
       try {
         const held = await drive.contents.chunks.read(id)
         if (held !== undefined) return held
       } catch (error) {
         if (!isKind(error, 'Integrity') && !isKind(error, 'StorageBusy')) throw error
-        failure ??= error
+        failure ??= toCairnError(error)
       }
     }
     if (failure !== undefined) throw failure

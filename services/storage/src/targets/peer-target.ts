@@ -1,8 +1,8 @@
 /**
  * Another node as a target, over its chunk protocol and with a token of its own.
  *
- *     unknown ── a probe is answered ──▶ up ── a call is not answered, or the token refused ──▶ down ── probe ──▶ up
- *                                        └─ bytes that are not what was asked for ──▶ distrusted, for a while
+ *     unknown, up ── a call is not answered, or the token refused ──▶ down ── a probe is answered ──▶ up
+ *              └─ bytes that are not what was asked for ──▶ distrusted, for a while
  */
 import { Caller, type CopyClient, copyClient, type ScopeGrant } from '@cairn/clients'
 import { type Breakers, CairnError, isKind, toCairnError } from '@cairn/kernel'
@@ -64,7 +64,7 @@ export class PeerTarget implements ObjectTarget {
     const { id, url, region = '', weight, token_file: tokenFile } = settings
     this.#platform = platform
     this.#onTooLate = onTooLate
-    this.identity = { id, kind: 'peer', node: id, domain: `node ${id}`, region, weight }
+    this.identity = { id, kind: 'peer', node: id, domain: `node ${id}`, region, weight: 1, nodeWeight: weight }
     const { transport } = platform
     const grant: ScopeGrant = { scopes: SCOPES, bearer: async () => await readToken(platform, tokenFile) }
     const base = new URL(url.endsWith('/') ? url : `${url}/`)
@@ -76,9 +76,9 @@ export class PeerTarget implements ObjectTarget {
     const state = this.#state
     switch (state.tag) {
       case 'up':
-        return { tag: 'up' }
+      // Nobody has asked it yet: whoever does first learns whether it is there.
       case 'unknown':
-        return { tag: 'down', why: 'It was not reached yet.' }
+        return { tag: 'up' }
       case 'down':
         return { tag: 'down', why: state.why }
       case 'distrusted':
@@ -93,7 +93,7 @@ export class PeerTarget implements ObjectTarget {
 
   /** Asks whether it is there; says whether that has changed. */
   async probe(call: TargetCall): Promise<boolean> {
-    const before = this.health().tag
+    const before = this.#state.tag
     if (this.#state.tag === 'distrusted' && this.#state.until > this.#platform.clock.now()) return false
     try {
       await this.#known([], call)
@@ -101,7 +101,7 @@ export class PeerTarget implements ObjectTarget {
     } catch {
       // `#ask` has said why.
     }
-    return before !== this.health().tag
+    return before !== this.#state.tag
   }
 
   /** It sent bytes that are not the object's: nothing of it is used until it had time to repair itself. */

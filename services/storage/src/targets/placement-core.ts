@@ -10,15 +10,13 @@
 import { blake3 } from '@cairn/wire'
 import type { TargetIdentity } from './target.ts'
 
+type Placeable = Pick<TargetIdentity, 'id' | 'node' | 'region' | 'weight' | 'nodeWeight'>
+
 /** Every target, the one a copy should be on first at the head. Targets beside it may share its failure domain. */
-export function placementOrder<T extends Pick<TargetIdentity, 'id' | 'node' | 'region' | 'weight'>>(
-  object: string,
-  targets: readonly T[],
-): T[] {
+export function placementOrder<T extends Placeable>(object: string, targets: readonly T[]): T[] {
   const byNode = Map.groupBy(targets, ({ node }) => node)
   const nodes = [...byNode].map(([node, its]) => ({
-    // A node weighs what it says of itself, however many drives another node knows of it.
-    score: score(object, node, Math.max(...its.map(({ weight }) => weight))),
+    score: score(object, node, its[0]?.nodeWeight ?? 1),
     node,
     targets: byScore(
       its.map((target) => ({ target, score: score(object, target.id, target.weight), node: target.id })),

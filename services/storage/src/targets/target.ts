@@ -20,6 +20,8 @@ export interface TargetIdentity {
   readonly domain: string
   readonly region: string
   readonly weight: number
+  /** Of the whole node beside other nodes, however many drives it has; 1 unless it says so. */
+  readonly nodeWeight?: number
 }
 
 export type TargetHealth =

@@ -23,7 +23,7 @@ export function nextVersion(clock: VersionClock): number {
 }
 
 /** Whether `a` is what counts of two things known of one object. */
-export function isNewer(a: KnownCopy, b: KnownCopy): boolean {
+function isNewer(a: KnownCopy, b: KnownCopy): boolean {
   if (a.tag === 'absent') return false
   if (b.tag === 'absent') return true
   if (a.version !== b.version) return a.version > b.version

@@ -23,14 +23,12 @@ export function placementClient(
 ): TaskBody {
   return async ({ draining }) => {
     const copies = replication?.replicas.copies ?? ONE_TARGET.copies
-    // Asked once before anybody writes: a peer that is not known to be there takes no copies.
-    if (replication !== undefined && replication.peers.count > 0) await replication.peers.round(draining)
     placement.set({ copies, targets: replication?.replicas.targets.length ?? ONE_TARGET.targets })
     health.meet('placement_cache_warm')
     if (replication === undefined || replication.peers.count === 0) return
     for (;;) {
-      await replication.peers.pause(draining)
       if (await replication.peers.round(draining)) onChange()
+      await replication.peers.pause(draining)
     }
   }
 }

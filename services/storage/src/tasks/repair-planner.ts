@@ -15,7 +15,7 @@ import type { StorageParts } from '../parts.ts'
 import type { RepairPlan } from '../replication/repair-plan.ts'
 import { canWait, jittered } from './round.ts'
 
-type Planned = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubs' | 'events' | 'replication'>
+type Planned = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubs' | 'events' | 'replication' | 'own'>
 
 export function repairPlanner(platform: Platform, parts: Planned, intervalMs: number): TaskBody {
   const { placement, repairs, scrubs, events, replication } = parts
@@ -50,11 +50,15 @@ async function planAll(platform: Platform, plan: RepairPlan | undefined, signal:
 }
 
 /** What an operator, or a put with too few copies, asked for: how many repairs there was room for. */
-async function planRequests(platform: Platform, { reader, repairs, replication }: Planned): Promise<number> {
+async function planRequests(platform: Platform, { reader, repairs, replication, own }: Planned): Promise<number> {
   let planned = 0
   for (const { object, from } of repairs.requests()) {
     try {
       planned += (await replication?.plan.object(object)) ?? 0
+      if ((await own.holder(object)) === undefined) {
+        repairs.planned(object, undefined)
+        continue
+      }
       let at = 0
       let isFull = false
       for await (const chunk of chunksOf(reader, object)) {

@@ -5,13 +5,12 @@
  *     provider  whatever a test sends, asked or answering
  */
 import { SystemClock, sleep } from '@cairn/kernel'
-import type { Stream } from '@libp2p/interface'
 import { multiaddr } from '@multiformats/multiaddr'
-import { type KadNode, startKadNode } from '../../../packages/routing/src/kad-node.ts'
-import { KAD_PROTOCOL } from '../../../packages/routing/src/kad-table.ts'
-import { PROVIDER_PROTOCOL } from '../../../packages/routing/src/provider-protocol.ts'
-import { Reach } from '../../../packages/routing/src/reach.ts'
-import { PeerMetrics, seedOf } from '../../../packages/routing/test/peer.ts'
+import { type KadNode, startKadNode } from '../src/kad-node.ts'
+import { KAD_PROTOCOL } from '../src/kad-table.ts'
+import { PROVIDER_PROTOCOL } from '../src/provider-protocol.ts'
+import { Reach } from '../src/reach.ts'
+import { PeerMetrics, seedOf } from './peer.ts'
 
 const ADD_PROVIDER = 2
 /** The code and the length of a SHA-256 in a multihash. */
@@ -23,6 +22,8 @@ const PACE_MS = 8
 const CLOCK = new SystemClock()
 const VARIANT = 0
 const BYTES = 2
+
+type Stream = Awaited<ReturnType<KadNode['dialProtocol']>>
 
 export class HostilePeer implements AsyncDisposable {
   readonly #node: KadNode

@@ -1,0 +1,120 @@
+/**
+ * Which parts of the code under test have run, by V8's own counters. They name, for each function that was called, the
+ * parts of it that were not reached; what no input has reached yet is kept here.
+ *
+ *     function ████████████████████     called
+ *       input 1     ░░░░░░░░░░░░░       not reached by it
+ *       input 2 ░░░░       ░░░░░░       not reached by it
+ *       never              ░░░░░░       what is left to find: input 2 brought something new
+ *
+ * Reading the counters takes far longer than most inputs do, so whoever asks lets many inputs run first.
+ */
+import { Session } from 'node:inspector'
+
+const ROOT = new URL('../../', import.meta.url)
+
+interface CoverageAnswer {
+  readonly result: readonly { readonly url: string; readonly functions: readonly CalledFunction[] }[]
+}
+
+interface CalledFunction {
+  /** The function itself, then parts of it whose count is another. */
+  readonly ranges: readonly { readonly startOffset: number; readonly endOffset: number; readonly count: number }[]
+}
+
+type Interval = readonly [start: number, end: number]
+
+interface Known {
+  readonly length: number
+  /** Never reached, in order. */
+  readonly missed: readonly Interval[]
+}
+
+export class Coverage implements Disposable {
+  readonly #session = new Session()
+  #prefixes: readonly string[] = []
+  #known = new Map<string, Known>()
+
+  /** Before the code it is to follow is loaded: what was compiled earlier has counters for whole functions only. */
+  constructor() {
+    this.#session.connect()
+    this.#post('Profiler.enable')
+    this.#post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
+  }
+
+  /** From now on these folders and files count, from the root of the repository, and nothing of them has run. */
+  follow(places: readonly string[]): void {
+    this.#prefixes = places.map((place) => new URL(place, ROOT).href)
+    this.#known = new Map()
+    this.#read()
+  }
+
+  /** Characters of source that were reached. */
+  get reached(): number {
+    const sizes = Array.from(this.#known.values(), ({ length, missed }) => length - sizeOf(missed))
+    return sizes.reduce((sum, size) => sum + size, 0)
+  }
+
+  /** Whether anything ran since the last question that never ran before; it stays new. */
+  look(): boolean {
+    return this.#read().some(({ isNew }) => isNew)
+  }
+
+  /** The same, and from now on it is known. */
+  learn(): boolean {
+    const called = this.#read()
+    for (const { name, now } of called) this.#known.set(name, now)
+    return called.some(({ isNew }) => isNew)
+  }
+
+  #read(): { readonly name: string; readonly now: Known; readonly isNew: boolean }[] {
+    const { result } = this.#post('Profiler.takePreciseCoverage') as CoverageAnswer
+    return result
+      .filter(({ url }) => this.#prefixes.some((prefix) => url.startsWith(prefix)))
+      .flatMap(({ url, functions }) => functions.map((called) => ({ url, called })))
+      .flatMap(({ url, called: { ranges } }) => {
+        const [whole] = ranges
+        if (whole === undefined || whole.count === 0) return []
+        const name = `${url}:${whole.startOffset}:${whole.endOffset}`
+        const missing = ranges
+          .filter(({ count }) => count === 0)
+          .map(({ startOffset, endOffset }): Interval => [startOffset, endOffset])
+        const known = this.#known.get(name)
+        const missed = known === undefined ? missing : common(known.missed, missing)
+        const isNew = known === undefined || sizeOf(missed) < sizeOf(known.missed)
+        return [{ name, now: { length: whole.endOffset - whole.startOffset, missed }, isNew }]
+      })
+  }
+
+  [Symbol.dispose](): void {
+    this.#post('Profiler.stopPreciseCoverage')
+    this.#session.disconnect()
+  }
+
+  /** The session is this thread's own: it answers before `post` returns. */
+  #post(method: string, options?: object): unknown {
+    let answer: unknown
+    let failure: Error | null = null
+    this.#session.post(method, options, (error, result) => {
+      failure = error
+      answer = result
+    })
+    if (failure !== null) throw new Error(`${method} failed.`, { cause: failure })
+    return answer
+  }
+}
+
+/** What lies in both. */
+function common(a: readonly Interval[], b: readonly Interval[]): Interval[] {
+  const both: Interval[] = []
+  for (const [from, to] of a)
+    for (const [start, end] of b) {
+      const [low, high] = [Math.max(from, start), Math.min(to, end)]
+      if (low < high) both.push([low, high])
+    }
+  return both
+}
+
+function sizeOf(intervals: readonly Interval[]): number {
+  return intervals.reduce((sum, [start, end]) => sum + end - start, 0)
+}

@@ -1,0 +1,61 @@
+/** Every input that was ever kept or found is tried again; and the fuzzer finds what is planted for it. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { readInputs } from './corpus.ts'
+import { Coverage } from './coverage.ts'
+import { failureOf, fuzz } from './fuzzer.ts'
+import { bytesOf } from './inputs.ts'
+import { readRecord, renderRecord } from './record.ts'
+import { loadTargets, TARGET_NAMES } from './targets.ts'
+
+const targets = await loadTargets(TARGET_NAMES)
+after(async () => {
+  for (const { close } of targets) await close?.()
+})
+
+test('every name has its target, and the other way round', () => {
+  assert.deepEqual(targets.map(({ name }) => name).sort(), [...TARGET_NAMES].sort())
+})
+
+for (const target of targets) {
+  test(`${target.name}: seeds, corpus and everything found before are read or refused`, async () => {
+    const inputs = [...target.seeds, ...readInputs('corpus', target.name), ...readInputs('crashers', target.name)]
+    assert.ok(inputs.length > 0)
+    for (const input of inputs) assert.equal(await failureOf(target, input), undefined)
+  })
+}
+
+test('a fault behind five bytes, one test after the other, is found by what has run', async () => {
+  using coverage = new Coverage()
+  const { readPlanted } = await import('./samples/planted.ts')
+  const target = {
+    name: 'planted',
+    covers: ['verify/fuzz/samples/'],
+    seeds: [bytesOf('hello')],
+    words: [],
+    bytesMax: 16,
+    run: readPlanted,
+  }
+  const { finds, executions } = await fuzz(target, {
+    coverage,
+    seed: 7,
+    corpus: [],
+    isOver: (tried) => tried > 150_000,
+  })
+  // By chance alone it would take 256⁵ inputs.
+  assert.match(finds[0]?.error.message ?? '', /^planted/)
+  assert.ok(executions < 200_000)
+})
+
+test('a refusal is no find, a defect is one', async () => {
+  const { CairnError } = await import('@cairn/kernel')
+  const refusing = { run: () => Promise.reject(new CairnError('Malformed', 'No.')) }
+  assert.equal(await failureOf(refusing, new Uint8Array()), undefined)
+  const defective = { run: () => Promise.reject(new CairnError('Internal', 'Ours.')) }
+  assert.match((await failureOf(defective, new Uint8Array()))?.message ?? '', /Ours/)
+})
+
+test('the record adds up over campaigns', () => {
+  const one = new Map([['token', { minutes: 1.5, executions: 10, reached: 3, inputs: 2, found: 0 }]])
+  assert.deepEqual(readRecord(renderRecord(one)), one)
+})

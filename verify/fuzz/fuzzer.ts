@@ -1,0 +1,107 @@
+/**
+ * Looks for inputs that a parser does not survive, led by what of its code has run.
+ *
+ *     corpus ─▶ mutate ─▶ run many ─▶ anything new? ─ no ─▶ again
+ *       ▲                                │ yes
+ *       └── the one that made them ◀── run half of them, and half of those …
+ *
+ * To refuse is right: a `CairnError` that is no defect. Anything else thrown, and anything that takes a second, is a find.
+ */
+import { CairnError, SeededRandom } from '@cairn/kernel'
+import type { Coverage } from './coverage.ts'
+import { mutate } from './mutate.ts'
+
+export interface FuzzTarget {
+  readonly name: string
+  /** Folders or files whose code counts, from the root of the repository. */
+  readonly covers: readonly string[]
+  readonly seeds: readonly Uint8Array[]
+  readonly words: readonly string[]
+  readonly bytesMax: number
+  /** Reads the input and checks what must hold of whatever was read. */
+  readonly run: (input: Uint8Array) => void | Promise<void>
+  /** Lets go of what runs have opened. */
+  readonly close?: () => Promise<void>
+}
+
+export interface Find {
+  readonly input: Uint8Array
+  readonly error: Error
+}
+
+export interface FuzzReport {
+  readonly executions: number
+  /** Characters of source that ran. */
+  readonly reached: number
+  /** Inputs that each reached something no other had. */
+  readonly corpus: readonly Uint8Array[]
+  readonly finds: readonly Find[]
+}
+
+export interface FuzzOptions {
+  /** Begun before the target was loaded. */
+  readonly coverage: Coverage
+  readonly seed: number
+  readonly corpus: readonly Uint8Array[]
+  /** Asked between batches. */
+  readonly isOver: (executions: number) => boolean
+}
+
+/** Reading the counters takes as long as some hundred inputs. */
+const BATCH = 512
+const SLOW_MS = 1_000
+/** After so many different ones the target needs work more than the fuzzer does. */
+const FINDS_MAX = 16
+
+export async function fuzz(target: FuzzTarget, { coverage, seed, corpus, isOver }: FuzzOptions): Promise<FuzzReport> {
+  const random = new SeededRandom(seed)
+  const words = target.words.map((word) => new TextEncoder().encode(word))
+  const mutator = { random, words, bytesMax: target.bytesMax }
+  const kept: Uint8Array[] = []
+  const finds = new Map<string, Find>()
+  let executions = 0
+
+  const tryOne = async (input: Uint8Array): Promise<void> => {
+    executions += 1
+    const error = await failureOf(target, input)
+    if (error !== undefined && !finds.has(error.message)) finds.set(error.message, { input, error })
+  }
+  /** Runs the inputs and keeps those that reach something new. */
+  const keepNew = async (inputs: readonly Uint8Array[]): Promise<void> => {
+    for (const input of inputs) await tryOne(input)
+    const [only] = inputs
+    if (inputs.length === 1 && only !== undefined) {
+      if (coverage.learn()) kept.push(only)
+      return
+    }
+    if (!coverage.look()) return
+    const half = inputs.length >> 1
+    await keepNew(inputs.slice(0, half))
+    await keepNew(inputs.slice(half))
+  }
+  coverage.follow(target.covers)
+  await keepNew([...target.seeds, ...corpus])
+  if (kept.length === 0) kept.push(new Uint8Array())
+
+  while (!isOver(executions) && finds.size < FINDS_MAX) {
+    await keepNew(Array.from({ length: BATCH }, () => mutate(mutator, oneOf(kept), oneOf(kept))))
+  }
+  return { executions, reached: coverage.reached, corpus: kept, finds: [...finds.values()] }
+
+  function oneOf(inputs: readonly Uint8Array[]): Uint8Array {
+    return inputs[Math.floor(random.next() * inputs.length)] ?? new Uint8Array()
+  }
+}
+
+/** What is wrong with how the target took the input; nothing if it read or refused it. */
+export async function failureOf({ run }: Pick<FuzzTarget, 'run'>, input: Uint8Array): Promise<Error | undefined> {
+  const startedAt = performance.now()
+  try {
+    await run(input)
+  } catch (error) {
+    const isRefusal = error instanceof CairnError && error.kind !== 'Internal'
+    if (!isRefusal) return error instanceof Error ? error : new Error(String(error))
+  }
+  const tookMs = performance.now() - startedAt
+  return tookMs > SLOW_MS ? new Error('It took more than a second.') : undefined
+}

@@ -1,0 +1,55 @@
+/**
+ * `npm run fuzz` lists the targets; `npm run fuzz -- --minutes 5 token cbor` fuzzes these for so long each, `all` for
+ * every one. What it learns is kept in corpus/, what it finds in crashers/, and the record in docs/fuzzing.md.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { readInputs, writeInputs } from './corpus.ts'
+import { Coverage } from './coverage.ts'
+import { type FuzzReport, fuzz } from './fuzzer.ts'
+import { type FuzzRecord, readRecord, renderRecord } from './record.ts'
+import { loadTargets, TARGET_NAMES } from './targets.ts'
+
+const RECORD = new URL('../../docs/fuzzing.md', import.meta.url)
+const MINUTE_MS = 60_000
+
+function remember(target: string, minutes: number, report: FuzzReport): void {
+  writeInputs('corpus', target, report.corpus)
+  const crashers = [...readInputs('crashers', target), ...report.finds.map(({ input }) => input)]
+  if (report.finds.length > 0) writeInputs('crashers', target, crashers)
+  const record: Map<string, FuzzRecord> = readRecord(existsSync(RECORD) ? readFileSync(RECORD, 'utf8') : '')
+  const before = record.get(target)
+  record.set(target, {
+    minutes: (before?.minutes ?? 0) + minutes,
+    executions: (before?.executions ?? 0) + report.executions,
+    reached: Math.max(before?.reached ?? 0, report.reached),
+    inputs: report.corpus.length,
+    found: (before?.found ?? 0) + report.finds.length,
+  })
+  writeFileSync(RECORD, renderRecord(record))
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' } },
+})
+const minutes = Number(values.minutes)
+using coverage = new Coverage()
+const targets = await loadTargets(positionals.includes('all') ? TARGET_NAMES : positionals)
+if (targets.length === 0) process.stdout.write(`${TARGET_NAMES.join('\n')}\n`)
+let found = 0
+for (const target of targets) {
+  const startedAt = performance.now()
+  const seed = Number(values.seed ?? Date.now() % 1_000_000)
+  const isOver = (): boolean => performance.now() - startedAt > minutes * MINUTE_MS
+  const report = await fuzz(target, { coverage, seed, corpus: readInputs('corpus', target.name), isOver })
+  await target.close?.()
+  remember(target.name, minutes, report)
+  const { executions, reached, corpus, finds } = report
+  const line = `${target.name}: ${executions} inputs (seed ${seed}), ${reached} characters of source run, ${corpus.length} kept, ${finds.length} found`
+  process.stdout.write(`${line}\n`)
+  for (const { error, input } of finds)
+    process.stdout.write(`  ${error.stack ?? error.message}\n  input ${Buffer.from(input).toString('base64')}\n`)
+  found += finds.length
+}
+process.exitCode = found === 0 ? 0 : 1
