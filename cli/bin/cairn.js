@@ -31,10 +31,10 @@ const THREADS_BASE = 8
 const THREADS_FOR_EACH_DRIVE = 4
 
 /**
- * MiB in which a server's short-lived objects may gather. Left to itself V8 stays at one, and a webhook spends a quarter
- * of its processor time on collecting them. Only a process that is being started can be told.
+ * MiB in which a server’s short-lived objects may gather. Left at one, a webhook spends a quarter of its processor time on
+ * collecting them; beyond eight it saves nothing more. Only a process that is being started can be told.
  */
-const YOUNG_SPACE = '--min-semi-space-size=16'
+const YOUNG_SPACE = '--min-semi-space-size=8'
 
 const EXIT_USAGE = 2
 

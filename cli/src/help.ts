@@ -23,6 +23,17 @@ export function renderHelp(topic: string, width?: number): string {
   ].join('\n\n')}\n`
 }
 
+const JSON_FORM = `One object on one line of standard output and nothing beside it, whether the command succeeds or not; commands that go
+on, such as \`hook tail\`, print one for each thing they tell. \`cli/test/screens\` has the object of every command.
+
+\`\`\`json
+{"schema":"cairn.name.propose/1","ok":true,"result":{},"error":null,"warnings":[],"next":[]}
+\`\`\`
+
+- \`schema\`: \`cairn.\`, the command with a dot between its words, and the version of the form of \`result\`.
+- \`error\`: null, or \`{code, kind, detail, exit_code}\`; \`code\` is stable, \`detail\` is for people.
+- \`warnings\`, \`next\`: sentences, and command lines that make sense now.`
+
 /** The page of commands, in Markdown. */
 export function renderCommands(): string {
   const cell = (text: string): string => text.replaceAll('|', '\\|')
@@ -39,6 +50,7 @@ export function renderCommands(): string {
     ['| command | what it does |', '|---|---|', ...rows].join('\n'),
     `## Options of every command\n\n${common.join('\n')}`,
     `## Options of one command\n\n${details.join('\n\n')}`,
+    `## With \`--json\`\n\n${JSON_FORM}`,
     `## Exit codes\n\n${['| code | means |', '|--:|---|', ...codes].join('\n')}`,
   ].join('\n\n')}\n`
 }

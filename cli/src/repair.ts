@@ -28,7 +28,8 @@ async function whenStill(cairn: Cairn, signal: AbortSignal): Promise<DurabilityR
 
 function outcomeOf(report: DurabilityReport, flag: string): Outcome {
   const { target_copies: wanted, observed_copies: proved, copies, places, repairs } = report
-  const lacking = (copies?.under ?? 0) + (copies?.single ?? 0)
+  const lost = copies?.lost ?? 0
+  const lacking = (copies?.under ?? 0) + (copies?.single ?? 0) + lost
   const data = [
     `copies   ${wanted} wanted, ${proved === null ? 'none proved yet' : `${proved} of everything proved`}`,
     `objects  ${copies === null ? 'with one target there is nothing to compare' : spellObjects(copies)}`,
@@ -39,11 +40,13 @@ function outcomeOf(report: DurabilityReport, flag: string): Outcome {
   ]
   const outcome = { result: report, data: `${data.join('\n')}\n` }
   if (lacking === 0) return { ...outcome, message: 'looked; whatever is missing is being made' }
-  const detail = `${spellCount(lacking, 'object')} ${lacking === 1 ? 'has' : 'have'} fewer copies than wanted.`
+  const few = `${spellCount(lacking, 'object')} ${lacking === 1 ? 'has' : 'have'} fewer copies than wanted.`
+  const detail = lost === 0 ? few : `${few} ${lost} of them cannot be read: bring a drive back, or put them again.`
   const error = new CairnError('StorageBusy', detail, { code: 'under_replicated' })
   return { ...outcome, error, next: [`npx cairn repair${flag} --wait`] }
 }
 
-function spellObjects({ full, under, single }: NonNullable<DurabilityReport['copies']>): string {
-  return `${full} with all copies, ${under} with fewer, ${single} with one left`
+function spellObjects({ full, under, single, lost }: NonNullable<DurabilityReport['copies']>): string {
+  const spelled = `${full} with all copies, ${under} with fewer, ${single} with one left`
+  return lost > 0 ? `${spelled}, ${lost} lost` : spelled
 }

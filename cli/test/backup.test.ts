@@ -44,9 +44,9 @@ describe('a backup of a node that runs', () => {
   test('holds everything acknowledged before it began, however much is written meanwhile', async () => {
     const acknowledged = [await put('first'), await put('second')]
     const clock = new SystemClock()
-    let isOver = false
+    const state = { isOver: false }
     const writing = (async () => {
-      for (let at = 0; !isOver; at += 1) await put(`meanwhile ${at} ${clock.now()}`)
+      for (let at = 0; !state.isOver; at += 1) await put(`meanwhile ${at} ${clock.now()}`)
     })()
     await writeFile(path('pass'), 'a passphrase\n')
     const made = await cairn(
@@ -58,7 +58,7 @@ describe('a backup of a node that runs', () => {
       '--passphrase-file',
       path('pass'),
     )
-    isOver = true
+    state.isOver = true
     await writing
     assert.deepEqual([made.code, made.data], [0, `${path('backup')}\n`], made.words)
     const restored = await cairn('backup', 'restore', path('backup'), '--data', path('new'), '--json')

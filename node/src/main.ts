@@ -31,12 +31,11 @@ export async function runNode(options: StartOptions, watcher: NodeWatcher): Prom
   })
   try {
     await node.start(flags.modules)
-    const token = await node.adminToken()
     watcher.onReady({
       status: await node.status(),
       nodeVersion: process.versions.node,
       startedInMs: machine.node.platform.clock.now(),
-      token: flags.amnesia ? token : undefined,
+      token: flags.amnesia ? await node.adminToken() : undefined,
     })
     await node.stopRequested()
     const { aborted, abandoned } = await node.stop()

@@ -77,12 +77,13 @@ export class CairnNode implements NodeControl {
     })
   }
 
-  /** Starts every service, then the node's own port, and asks each of them; whatever fails, nothing stays behind. */
+  /** Starts every service, then the node's own port, and asks each of them; whatever fails, nothing keeps running. */
   async start(modules: readonly ServiceModule[]): Promise<void> {
     try {
       for (const module of modules) this.#services.push(await this.#startService(module))
       this.#own = await this.#startOwn()
       for (const { name, url } of this.#entryPoints()) await probe(this.#parts.machine.node.platform, name, url)
+      await this.adminToken()
     } catch (error) {
       await this.stop()
       throw error
@@ -170,19 +171,22 @@ export class CairnNode implements NodeControl {
   }
 
   async rotateKeys(): Promise<string> {
+    const { data } = this.#parts
     const kid = await this.keys.rotate()
-    await this.#parts.data.writeAdminToken(this.keys.adminBundle())
+    await data.exclusively(async () => await data.writeAdminToken(this.keys.adminBundle()))
     return kid
   }
 
   /** Writes `admin.token` unless one is there; returns it. */
   async adminToken(): Promise<string> {
     const { machine, data } = this.#parts
-    const there = await readSmallFile(machine.node.platform.disk, `${data.path}/admin.token`)
-    if (there !== undefined) return Buffer.from(there).toString('utf8').trim()
-    const bundle = this.keys.adminBundle()
-    await data.writeAdminToken(bundle)
-    return bundle
+    return await data.exclusively(async () => {
+      const there = await readSmallFile(machine.node.platform.disk, `${data.path}/admin.token`)
+      if (there !== undefined) return Buffer.from(there).toString('utf8').trim()
+      const bundle = this.keys.adminBundle()
+      await data.writeAdminToken(bundle)
+      return bundle
+    })
   }
 
   async #reload(source: ReloadSource): Promise<ReloadOutcome> {

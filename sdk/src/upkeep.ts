@@ -96,6 +96,8 @@ export interface DurabilityReport {
     readonly full: number
     readonly under: number
     readonly single: number
+    /** With fewer shards than it takes to read them. */
+    readonly lost: number
   } | null
   /** Drives and peers; none named with one target. */
   readonly places: readonly {

@@ -192,11 +192,15 @@ async function follow({ town }: Stage): Promise<void> {
   const { proposals } = JSON.parse(body.toString()) as { proposals: { proposal_id: string }[] }
   assert.equal(proposals.length, 1)
   const proposal = proposals[0]?.proposal_id ?? ''
-  for (const who of ['bob', 'carol']) await town.told(who, 'name', 'approve', '-q', proposal)
+  await Promise.all(['bob', 'carol'].map(async (who) => await town.told(who, 'name', 'approve', '-q', proposal)))
   await town.told('bob', 'name', 'commit', '-q', proposal)
-  assert.ok((await town.told('bob', 'name', 'show', NEXT)).includes(address))
-  assert.match(await town.told('operator', 'audit', '--limit', '10'), /github/)
-  await town.told('operator', 'audit', 'verify')
+  const [shown, audited] = await Promise.all([
+    town.told('bob', 'name', 'show', NEXT),
+    town.told('operator', 'audit', '--limit', '10'),
+    town.told('operator', 'audit', 'verify'),
+  ])
+  assert.ok(shown.includes(address))
+  assert.match(audited, /github/)
 }
 
 async function flipBitAndScrub({ town }: Stage): Promise<void> {
@@ -220,9 +224,12 @@ async function killAndRestart({ town, machines }: Stage): Promise<void> {
   const cut = await town.whileSending(big, async () => await machines.kill())
   assert.notEqual(cut, 0)
   town.urls = await machines.start()
-  assert.equal(await town.told('operator', 'get', acknowledged), 'the last word')
-  await town.told('operator', 'registry', 'verify', '--trust', town.path('bob/trust.json'))
-  await town.told('operator', 'audit', 'verify')
+  const [got] = await Promise.all([
+    town.told('operator', 'get', acknowledged),
+    town.told('operator', 'registry', 'verify', '--trust', town.path('bob/trust.json')),
+    town.told('operator', 'audit', 'verify'),
+  ])
+  assert.equal(got, 'the last word')
   const { body } = await town.eventually(({ status }) => status === 200, 'edge', INDEX)
   assert.equal(body.toString(), PAGE)
   // What was not acknowledged is put again, by the same command.
@@ -255,8 +262,8 @@ async function backUpAndRestore(stage: Stage): Promise<void> {
 }
 
 async function foundNode(town: Town): Promise<void> {
-  const signers: string[] = []
-  for (const who of ['alice', 'bob', 'carol']) signers.push(await town.told(who, 'key', 'new', '--id', who))
+  const people = ['alice', 'bob', 'carol']
+  const signers = await Promise.all(people.map(async (who) => await town.told(who, 'key', 'new', '--id', who)))
   const roots = `{"m": 2, "signers": [\n${signers.join(',\n')}\n]}\n`
   await town.write('operator/roots.json', roots)
   const toml = `[registry.bootstrap]

@@ -39,9 +39,16 @@ export interface SentCopy {
   readonly owners: readonly string[]
 }
 
+export interface RemoteKnowledge {
+  readonly node: string
+  /** The highest version that node has issued or heard of. */
+  readonly version: number
+  readonly copies: readonly RemoteCopy[]
+}
+
 export interface CopyClient {
   /** What is known of each, in order, and what the node calls itself. */
-  known(ids: readonly Address[], context: CallContext): Promise<{ node: string; copies: readonly RemoteCopy[] }>
+  known(ids: readonly Address[], context: CallContext): Promise<RemoteKnowledge>
   page(after: Address | undefined, limit: number, context: CallContext): Promise<readonly RemoteRow[]>
   /** `NotFound` if there is no copy. */
   stat(address: Address, context: CallContext): Promise<RemoteFacts>
@@ -202,10 +209,10 @@ async function readNew(response: Parameters<typeof readObject>[0]): Promise<bool
   return (await readObject(response, ANSWER_BYTES_MAX))['new'] === true
 }
 
-function readKnown(answer: Record<string, unknown>, count: number): { node: string; copies: readonly RemoteCopy[] } {
-  const copies = arrayIn(answer['copies']).map(copyOf)
+function readKnown({ node, version, copies: rows }: Record<string, unknown>, count: number): RemoteKnowledge {
+  const copies = arrayIn(rows).map(copyOf)
   if (copies.length !== count) throw badAnswer('is not about what was asked')
-  return { node: String(answer['node']), copies }
+  return { node: String(node), version: isCount(version) ? version : 0, copies }
 }
 
 function rowOf(value: unknown): RemoteRow {

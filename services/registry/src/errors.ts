@@ -102,7 +102,7 @@ export function otherGenesis(why: string): CairnError {
   return new CairnError('Conflict', detail, { code: 'GenesisMismatch' })
 }
 
-export function adoptRefused(code: 'NotRestored' | 'Behind' | 'Forked', detail: string): CairnError {
+export function adoptRefused(code: 'NotRestored' | 'Behind' | 'Forked' | 'NoKeys', detail: string): CairnError {
   return new CairnError('Conflict', detail, { code })
 }
 

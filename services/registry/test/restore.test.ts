@@ -98,6 +98,8 @@ describe('a registry that was restored', () => {
     isProblem(await adopt(service, signed(9, new Uint8Array(32), new Uint8Array(32).fill(9))), 422, 'InvalidSig')
     isProblem(await adopt(service, Buffer.from('no note')), 400, 'Malformed')
     await onlyReads(service)
+    isProblem(await adopt(service, backup.note), 409, 'NoKeys')
+    await putBack(backup, service.platform)
     assert.equal(
       (await adopt(service, signed(9, await service.parts.log.rootAt(9)))).status,
       200,

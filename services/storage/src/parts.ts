@@ -107,7 +107,7 @@ export async function openParts(host: PartsHost): Promise<StorageParts> {
     drives,
     own,
     peersGate,
-    ownChunks: new OwnChunks(drives, own),
+    ownChunks: replication === undefined ? data.chunks : new OwnChunks(drives, own),
     ...data,
     reader: new ObjectReader(data.objects, data.chunks),
     commits: new ManifestCommits(platform),

@@ -10,7 +10,7 @@ import assert from 'node:assert/strict'
 import { SeededRandom } from '@cairn/kernel'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
 import type { VirtualWorld } from '../../../verify/virtual/world.ts'
-import { mustHold, operate, type Thing, thingsOf } from './copies-ledger.ts'
+import { mustHold, operate, settle, type Thing, thingsOf } from './copies-ledger.ts'
 import { TestService } from './harness.ts'
 import { Nodes } from './nodes.ts'
 import { drivePath, driveSwitch, withDrives } from './several-drives.ts'
@@ -55,6 +55,7 @@ export async function simulateDrives(seed: number, rounds = 1): Promise<Simulati
       drives.gone.clear()
       await service.send('POST', '/admin/scrub')
       await world.sleep(REPAIR_MS)
+      for (const thing of things) settle(thing)
     }
     for (const thing of things) await mustHold(service, thing, 'the node')
     await mustBeWhole(service, things)
@@ -86,6 +87,7 @@ export async function simulateNodes(seed: number, rounds = 1): Promise<Simulatio
       await nodes.open()
       for (const service of nodes.services.values()) await service.send('POST', '/admin/scrub')
       await world.sleep(REPAIR_MS)
+      for (const thing of things) settle(thing)
     }
     for (const [name, service] of nodes.services) for (const thing of things) await mustHold(service, thing, name)
     await mustBeWhole(nodes.at('a'), things)

@@ -180,7 +180,8 @@ export class ShardScene {
       await using file = await disk.open(path, { mode: 'read' })
       const bytes = Buffer.alloc(await file.size())
       await file.read(0, bytes)
-      const at = bytes.indexOf(shard.bytes)
+      // A list of one shard is also the name that the shard is stored under, before it.
+      const at = bytes.lastIndexOf(shard.bytes)
       if (at < 0) continue
       this.#flips.set(path, (this.#flips.get(path) ?? new Set()).add(at + 5))
       return true

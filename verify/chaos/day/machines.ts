@@ -18,6 +18,7 @@ const CLOCK = new SystemClock()
 const DRIVE_BYTES = 2048 * 1024 * 1024
 /** Left on a drive that is full: less than anybody needs. */
 const LEFT_BYTES = 64 * 1024
+const SQUEEZES = 50
 const LIFE_MS = 60 * 60_000
 const RETRY_MS = 500
 const LOG_LINES = 40
@@ -119,7 +120,7 @@ secrets = [{ env = "DAY_SECRET" }]
       } catch {
         if (this.#isClosing) return
         this.fallen.push(
-          `${service} did not start${this.isFull ? ' on the full drive' : ''}: ${life.log.slice(-25).join(' | ')}`,
+          `${service} did not start${this.isFull ? ' on the full drive' : ''}: ${life.log.slice(-8).join(' | ')}`,
         )
         await sleep(CLOCK, RETRY_MS)
       }
@@ -154,12 +155,11 @@ secrets = [{ env = "DAY_SECRET" }]
   async fill(ms: number): Promise<void> {
     using _turn = await this.#filling.acquire()
     const drive = join(this.#place.directory, 'drive')
-    const { blocks, bfree, bsize } = await statfs(drive)
-    resize(drive, (blocks - bfree) * bsize + LEFT_BYTES)
+    await squeeze(drive)
     this.isFull = true
     this.fulls += 1
     await sleep(CLOCK, ms)
-    resize(drive, DRIVE_BYTES)
+    if (!resize(drive, DRIVE_BYTES)) throw new Error('The drive cannot be made larger again.')
     this.isFull = false
   }
 
@@ -189,7 +189,7 @@ secrets = [{ env = "DAY_SECRET" }]
       if (!life.isWanted || this.#isClosing) return
       const full = this.isFull ? ' on the full drive' : ''
       this.fallen.push(
-        `${service} ended by itself${full}, ${String(code ?? signal)}: ${life.log.slice(-25).join(' | ')}`,
+        `${service} ended by itself${full}, ${String(code ?? signal)}: ${life.log.slice(-8).join(' | ')}`,
       )
     })
     return life
@@ -207,7 +207,15 @@ async function end(life: Life, signal: NodeJS.Signals): Promise<void> {
   await gone
 }
 
-function resize(drive: string, bytes: number): void {
-  const done = spawnSync('mount', ['-o', `remount,size=${bytes}`, drive])
-  if (done.status !== 0) throw new Error(`The drive cannot be resized: ${done.stderr.toString()}`)
+/** Makes the drive as small as what is on it; tried again where more was written meanwhile than was left. */
+async function squeeze(drive: string): Promise<void> {
+  for (let tries = 0; tries < SQUEEZES; tries += 1) {
+    const { blocks, bfree, bsize } = await statfs(drive)
+    if (resize(drive, (blocks - bfree) * bsize + LEFT_BYTES)) return
+  }
+  throw new Error('The drive cannot be made smaller.')
+}
+
+function resize(drive: string, bytes: number): boolean {
+  return spawnSync('mount', ['-o', `remount,size=${bytes}`, drive]).status === 0
 }

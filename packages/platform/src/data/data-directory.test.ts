@@ -128,6 +128,40 @@ describe('the data directory', () => {
   })
 })
 
+describe('a data directory that several processes share', () => {
+  const open = async (machine: Machine, part: string) =>
+    await openDataDirectory(machine, { path: 'shared', secrets: SECRETS, parts: [part] })
+
+  test('has one process for each part, and none for all of it meanwhile', async () => {
+    const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
+    const machine = machineOn(runtime, new MemoryDisk(runtime, 1024 * 1024))
+    {
+      const opened = await Promise.all(['storage', 'index', 'edge'].map(async (part) => await open(machine, part)))
+      await assert.rejects(open(machine, 'index'), { code: 'data_locked' })
+      await refuses(machine, 'shared', 'data_locked', /Another cairn/)
+      for (const data of opened) await data.close()
+    }
+    await using whole = await openDataDirectory(machine, { path: 'shared', secrets: SECRETS })
+    assert.equal(whole.isShared, false)
+  })
+
+  test('one changes a key at a time, and the others see it when they look', async () => {
+    const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
+    const machine = machineOn(runtime, new MemoryDisk(runtime, 1024 * 1024))
+    await using one = await open(machine, 'storage')
+    await using other = await open(machine, 'index')
+    const add = async (data: typeof one): Promise<void> =>
+      await data.exclusively(async () => {
+        const before = Buffer.from(await data.latest('token-root')).toString('latin1')
+        await data.replaceSecret('token-root', Buffer.from(`${before}+`, 'latin1'))
+      })
+    await Promise.all([add(one), add(other), add(one), add(other)])
+    const after = Buffer.from(await one.latest('token-root')).toString('latin1')
+    assert.equal(after.slice(32), '++++')
+    assert.deepEqual(await other.latest('token-root'), await one.latest('token-root'))
+  })
+})
+
 describe('the root key', () => {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
   const machine = { ...runtime, crypto: systemCrypto }

@@ -11,7 +11,7 @@ import { type Disk, type Platform, readSmallFile, replaceSmallFile } from '@cair
 import { type Checkpoint, openCheckpoint, type SignatureVerifier } from '@cairn/tlog'
 import { equalBytes } from '@cairn/wire'
 import { adoptRefused } from '../errors.ts'
-import type { CheckpointSigner, LogKeys } from './log-keys.ts'
+import { type CheckpointSigner, hasLogKeys, type LogKeys } from './log-keys.ts'
 import type { RegistryLog } from './registry-log.ts'
 
 const MARK = 'restored'
@@ -66,10 +66,11 @@ function openOwn(note: Uint8Array, { identity, logKey }: CheckpointSigner, verif
 }
 
 export function custodyOf(
-  { disk, crypto }: { readonly disk: Disk; readonly crypto: SignatureVerifier },
+  platform: Pick<Platform, 'disk' | 'crypto'>,
   directory: string,
   { log, signer, isRestored }: { log: RegistryLog; signer: CheckpointSigner; isRestored: boolean },
 ): Custody {
+  const { disk, crypto } = platform
   let state: 'own' | 'restored' | 'adopted' = isRestored ? 'restored' : 'own'
   return {
     get problem() {
@@ -87,6 +88,12 @@ export function custodyOf(
         )
       if (!equalBytes(root, await log.rootAt(size)))
         throw adoptRefused('Forked', `The first ${size} entries here are not those the checkpoint was signed for.`)
+      // Without them the next start would take it for restored again.
+      if (!(await hasLogKeys(platform, directory)))
+        throw adoptRefused(
+          'NoKeys',
+          `The keys of the log are not here: put them into ${directory}/keys, from wherever they are kept, and ask again.`,
+        )
       await disk.unlink(`${directory}/${MARK}`)
       await disk.syncDirectory(directory)
       state = 'adopted'

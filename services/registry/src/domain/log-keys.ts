@@ -55,6 +55,14 @@ export async function openLogSeeds(
   return { log, cosigner, quantum: isQuantum ? await made(QUANTUM_KEY) : undefined }
 }
 
+/** Whether the seeds a log signs with are in this directory. */
+export async function hasLogKeys(platform: Pick<Platform, 'disk' | 'crypto'>, directory: string): Promise<boolean> {
+  const seeds = await Promise.all(
+    [LOG_KEY, COSIGNER_KEY].map(async (name) => await readSecret(platform, directory, name)),
+  )
+  return seeds.every((seed) => seed !== undefined)
+}
+
 export function logKeysOf({ crypto }: Pick<Platform, 'crypto'>, origin: string, seeds: LogSeeds): LogKeys {
   const { log, cosigner, quantum } = seeds
   return {

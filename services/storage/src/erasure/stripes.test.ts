@@ -123,8 +123,9 @@ test('the list of what a drive keeps is on no other drive: damaged, it is writte
   for (const home of scene.drives) {
     const facts = await scene.world.run(home.stat(address))
     const page = addressFromDigest(facts!.stripes!.sharePages)
-    assert.ok(await scene.flip(home, page))
     const { storage } = home.drive.contents
+    await scene.world.run(storage.references.settled())
+    assert.ok(await scene.flip(home, page))
     await assert.rejects(scene.world.run(storage.chunks.inspect(page)), { kind: 'Integrity' })
     await scene.world.run(scene.repair.heal(page, home, async () => await Promise.resolve()))
     const healed = await scene.world.run(home.stat(address))

@@ -100,7 +100,8 @@ export class CopyReader implements ChunkSource {
     }
     const damaged = failures.find((error) => isKind(error, 'Integrity'))
     if (damaged !== undefined) throw partGone(id)
-    const [failure] = failures
+    // A copy that turned out not to be there is no failure: with nothing else, there is none.
+    const failure = failures.find(({ kind }) => kind !== 'NotFound')
     if (failure === undefined) return undefined
     throw isKind(failure, 'Internal') ? readFailed(failure) : failure
   }

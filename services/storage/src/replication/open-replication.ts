@@ -52,7 +52,10 @@ export function openReplication(
   const late = new Watch(0)
   const onTooLate = (): void => late.set(late.value + 1)
   const headers: PeersGate['headers'] = () => gate.headers()
-  const peers = configured.map((settings) => new PeerTarget(platform, { settings, breakers, headers, onTooLate }))
+  const onVersion = (version: number): void => replicas.observe(version)
+  const peers = configured.map(
+    (settings) => new PeerTarget(platform, { settings, breakers, headers, onTooLate, onVersion }),
+  )
   const targets: ObjectTarget[] = [...drives, ...peers]
   const remote = new RemoteObjects()
   const replicas = new Replicas(platform, {

@@ -82,6 +82,11 @@ export class Replicas {
     observe(this.#versions, version)
   }
 
+  /** Told to peers, so that what one node does is not older than what another did before it. */
+  get highestVersion(): number {
+    return this.#versions.highest
+  }
+
   nextVersion(): number {
     return nextVersion(this.#versions)
   }
@@ -129,6 +134,7 @@ export class Replicas {
 
   async #attempt(id: Address, version: number, put: (target: ObjectTarget, version: number) => Promise<Stored>) {
     const order = this.#ordered(id)
+    this.#mustBeEnough(chooseCopies(order, this.copies, ({ target }) => target.health().tag === 'up').length)
     const tried = new Set<ObjectTarget>()
     const domains = new Set<string>()
     const stored: Stored[] = []
@@ -144,6 +150,11 @@ export class Replicas {
       if (newer !== undefined) return { tag: 'newer', version: newer } satisfies Attempt
     }
     return { tag: 'made', stored, failures } satisfies Attempt
+  }
+
+  /** Refuses before anything is written what cannot have enough copies: copies nobody was told of are in nobody's interest. */
+  #mustBeEnough(up: number): void {
+    if (up < this.copies && !this.#options.allowsDegraded()) throw underReplicated(up, this.copies)
   }
 
   /** Takes in what became of some puts; a version that was newer is returned, what is the caller's own fault thrown. */
@@ -188,6 +199,9 @@ export class Replicas {
     // Holds and deletes of an object meet at the same holder, so that one of them comes first for all.
     const lead = up.find(({ known }) => known.tag === 'object')?.target
     if (lead === undefined) throw underReplicated(0, this.copies)
+    const enough = Math.min(this.copies, this.targets.length)
+    // Looked at before anything is written: a delete that only few know of might beat a put that came after it.
+    if (up.length < enough) throw underReplicated(up.length, enough)
     if (!(await this.#removeAt(lead, id, version, false))) return false
     const others = up.map(({ target }) => target).filter((target) => target !== lead)
     const outcomes = await Promise.allSettled(
@@ -196,7 +210,6 @@ export class Replicas {
     const knows = new Set([lead, ...others.filter((_, at) => outcomes[at]?.status === 'fulfilled')])
     if (outcomes.some((outcome) => outcome.status === 'fulfilled' && !outcome.value)) return false
     const needed = this.placed(id, (target) => target.health().tag !== 'down')
-    const enough = Math.min(this.copies, this.targets.length)
     if (knows.size < enough || !needed.every((target) => knows.has(target))) throw underReplicated(knows.size, enough)
     return true
   }

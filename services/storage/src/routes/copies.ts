@@ -42,7 +42,7 @@ export function copyRoutes(parts: StorageParts): RouteTable {
   return [known(parts), page(parts), facts(parts)]
 }
 
-function known({ own, config, peersGate }: StorageParts): RouteTable[number] {
+function known({ own, config, peersGate, replication }: StorageParts): RouteTable[number] {
   return route({
     ...peer,
     method: 'POST',
@@ -52,11 +52,12 @@ function known({ own, config, peersGate }: StorageParts): RouteTable[number] {
     responses: {
       200: { description: 'A copy, a delete, or nothing, for each.', schema: z.looseObject({ node: z.string() }) },
     },
-    errors: { rebuilding: 503, rejoin_empty: 409 },
+    errors: { rebuilding: 503, drive_failed: 503, rejoin_empty: 409 },
     handler: async ({ body, headers }) => {
       peersGate.admit(headers)
       const copies = (await own.known(body.ids)).map(told)
-      return json(200, { node: config().placement.id ?? '', copies })
+      const version = replication?.replicas.highestVersion ?? 0
+      return json(200, { node: config().placement.id ?? '', version, copies })
     },
   })
 }

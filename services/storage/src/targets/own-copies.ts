@@ -40,17 +40,21 @@ export class OwnCopies {
     if (only !== undefined && this.#targets.length === 1) return only
     const [first] = this.#inOrder(name).filter((target) => target.health().tag === 'up')
     if (first !== undefined) return first
+    throw this.#noDrive()
+  }
+
+  #noDrive(): CairnError {
     const [any] = this.#targets
     const health = any?.health()
     const why = health === undefined || health.tag === 'up' ? 'There is none.' : health.why
-    throw new CairnError('StorageBusy', `No drive of this node takes writes now. ${why}`, {
-      code: 'drive_failed',
-      retryAfterMs: 1000,
-    })
+    const detail = `No drive of this node can be used now. ${why}`
+    return new CairnError('StorageBusy', detail, { code: 'drive_failed', retryAfterMs: 1000 })
   }
 
+  /** `StorageBusy` if no drive can be asked: that is not the same as nothing being there. */
   async known(ids: readonly Address[]): Promise<KnownCopy[]> {
     const readable = this.#targets.filter((target) => target.health().tag !== 'down')
+    if (readable.length === 0) throw this.#noDrive()
     const all = await Promise.all(readable.map(async (target) => await target.known(ids)))
     return ids.map((_, at) => newestOf(all.map((known) => known[at] ?? { tag: 'absent' })))
   }

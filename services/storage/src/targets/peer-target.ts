@@ -44,6 +44,8 @@ export interface PeerOptions {
   readonly headers: () => Readonly<Record<string, string>>
   /** It has counted us out: what this node holds cannot be believed. */
   readonly onTooLate: () => void
+  /** The highest version it knows of. */
+  readonly onVersion: (version: number) => void
 }
 
 type State =
@@ -57,13 +59,15 @@ export class PeerTarget implements ObjectTarget {
   readonly #platform: Platform
   readonly #client: CopyClient
   readonly #onTooLate: () => void
+  readonly #onVersion: (version: number) => void
   #state: State = { tag: 'unknown' }
   #deceptions = 0
 
-  constructor(platform: Platform, { settings, breakers, headers, onTooLate }: PeerOptions) {
+  constructor(platform: Platform, { settings, breakers, headers, onTooLate, onVersion }: PeerOptions) {
     const { id, url, region = '', weight, token_file: tokenFile } = settings
     this.#platform = platform
     this.#onTooLate = onTooLate
+    this.#onVersion = onVersion
     this.identity = { id, kind: 'peer', node: id, domain: `node ${id}`, region, weight: 1, nodeWeight: weight }
     const { transport } = platform
     const grant: ScopeGrant = { scopes: SCOPES, bearer: async () => await readToken(platform, tokenFile) }
@@ -181,11 +185,12 @@ export class PeerTarget implements ObjectTarget {
 
   async #known(ids: readonly Address[], call: TargetCall): Promise<readonly KnownCopy[]> {
     return await this.#ask(async () => {
-      const { node, copies } = await this.#client.known(ids, call)
+      const { node, version, copies } = await this.#client.known(ids, call)
       if (node !== this.identity.id)
         throw new CairnError('Internal', `The node at this address is ${node}, not ${this.identity.id}.`, {
           code: 'wrong_peer',
         })
+      this.#onVersion(version)
       return copies
     })
   }
