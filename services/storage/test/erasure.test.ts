@@ -133,7 +133,7 @@ test('scrub finds a flipped byte in a data and in a parity shard, and both are h
   await service.stop()
 })
 
-test('fewer failure domains than shards, or peers, are an error of the configuration', async () => {
+test('fewer failure domains than shards are an error of the configuration', async () => {
   await assert.rejects(start(driveSwitch(), NINE.slice(0, 8)), {
     code: 'config',
     message: /6\+3 shards in as many failure domains, and storage.drives has 8/,
