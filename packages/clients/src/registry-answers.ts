@@ -135,7 +135,7 @@ export const readNamedItem: Read<NamedItem> = answer((value) => {
 export const readVersions: Read<readonly number[]> = answer((value) => {
   const { versions } = objectOf(value)
   if (!Array.isArray(versions)) throw badAnswer('has no list of versions')
-  return versions.map((version) => count({ version }, 'version'))
+  return versions.map((version: JsonValue) => count({ version }, 'version'))
 })
 
 export const readProposed: Read<Proposed> = answer((value) => {

@@ -26,7 +26,7 @@ const GC_KINDS: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Each is a wake-up of a process that may have nothing else to do; a stall that matters is longer. */
-const LAG_RESOLUTION_MS = 50
+const LAG_RESOLUTION_MS = 100
 const QUANTILES = [0.5, 0.99, 1]
 
 /** Measures the process from now until closed, into a registry whose table includes `PROCESS_METRICS`. */
