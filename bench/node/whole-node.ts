@@ -1,7 +1,7 @@
 /** A whole node as another process sees it: when it answers, what it takes while nobody asks. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -9,8 +9,6 @@ const LAUNCHER = fileURLToPath(new URL('../../cli/bin/cairn.js', import.meta.url
 const LOOK_EVERY_MS = 5
 const PATIENCE_MS = 60_000
 const PORTS = 6
-/** Clock ticks of /proc in a second. */
-const TICKS = 100
 
 export class WholeNode {
   /** From exec to the first 200 of `/readyz` on every port. */
@@ -45,12 +43,9 @@ export class WholeNode {
 
   /** Percent of one core over this time. */
   async load(overMs: number): Promise<number> {
-    const [from, startedAt] = [this.#ticks(), performance.now()]
+    const [from, startedAt] = [this.#ranMs(), performance.now()]
     await sleep(overMs)
-    const seconds = (performance.now() - startedAt) / 1000
-    // Nothing at all cannot be told from less than one tick.
-    const ticks = Math.max(1, this.#ticks() - from)
-    return (100 * ticks) / TICKS / seconds
+    return (100 * (this.#ranMs() - from)) / (performance.now() - startedAt)
   }
 
   async stop(): Promise<void> {
@@ -59,10 +54,11 @@ export class WholeNode {
     await gone
   }
 
-  #ticks(): number {
-    const [, after = ''] = this.#read('stat').split(') ')
-    const fields = after.split(' ')
-    return Number(fields[11]) + Number(fields[12])
+  /** Of all threads together; the system counts it in nanoseconds. */
+  #ranMs(): number {
+    const tasks = readdirSync(`/proc/${this.#process.pid ?? 0}/task`)
+    const ran = tasks.map((task) => Number(this.#read(`task/${task}/schedstat`).split(' ')[0]))
+    return ran.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e6
   }
 
   #read(file: string): string {

@@ -119,6 +119,11 @@ async function replaceOften(edge: RealEdge, path: string, make: (file: string, v
     await make(`${path}.next`, version)
     await rename(`${path}.next`, path)
     await edge.remount()
+    // Between two replacements there is one file, and it is the new one.
+    const answer = await fetch(`${edge.base}/map/0/0/0`)
+    const body = await bytesOf(answer)
+    assert.equal(answer.status, 200, body.toString().slice(0, 200))
+    assert.ok(body.equals(stamped(version, '0/0/0')), `version ${version}`)
   }
 }
 
