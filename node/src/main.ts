@@ -3,6 +3,7 @@ import { keepHeapSmall, RealProcess } from '@cairn/platform'
 import type { ReadyFacts } from './banner.ts'
 import { readStartFlags, type StartOptions } from './flags.ts'
 import { openNode } from './open.ts'
+import { tellServiceManager } from './service-manager.ts'
 import { SERVICES } from './services.ts'
 
 /** A task failed too often: the code that tells a service manager to start us again. */
@@ -36,6 +37,9 @@ export async function runNode(options: StartOptions, watcher: NodeWatcher): Prom
       nodeVersion: process.versions.node,
       startedInMs: machine.node.platform.clock.now(),
       token: flags.amnesia ? await node.adminToken() : undefined,
+    })
+    tellServiceManager(host.environment, (error) => {
+      machine.node.platform.log.warn({ error: error.message }, 'systemd was not told that the node is ready')
     })
     await node.stopRequested()
     const { aborted, abandoned } = await node.stop()
