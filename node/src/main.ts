@@ -39,7 +39,8 @@ export async function runNode(options: StartOptions, watcher: NodeWatcher): Prom
       token: flags.amnesia ? await node.adminToken() : undefined,
     })
     tellServiceManager(host.environment, (error) => {
-      machine.node.platform.log.warn({ error: error.message }, 'systemd was not told that the node is ready')
+      if (error !== undefined)
+        machine.node.platform.log.warn({ error: error.message }, 'systemd was not told that the node is ready')
     })
     await node.stopRequested()
     const { aborted, abandoned } = await node.stop()

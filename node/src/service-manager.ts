@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process'
  */
 export function tellServiceManager(
   environment: Readonly<Record<string, string | undefined>>,
-  onFailure: (error: Error) => void,
+  onTold: (error: Error | undefined) => void,
 ): void {
   if (environment['NOTIFY_SOCKET'] === undefined) return
   execFile(
@@ -14,7 +14,7 @@ export function tellServiceManager(
     ['--ready', `--pid=${process.pid}`],
     { timeout: 5000, env: { ...environment } },
     (error) => {
-      if (error !== null) onFailure(error)
+      onTold(error ?? undefined)
     },
   )
 }
