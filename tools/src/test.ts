@@ -40,7 +40,8 @@ async function runFiles(root: string, files: readonly string[], isLong: boolean)
   const tally = new TestTally(process.env['CI'] === 'true', shorten)
   const events: AsyncIterable<TestEvent> = run({
     files: [...entries],
-    concurrency: availableParallelism(),
+    // Many tests wait for timers and processes of theirs: one more than there are processors keeps these busy.
+    concurrency: availableParallelism() + 1,
     execArgv: ['--expose-gc'],
     ...(isLong ? {} : { timeout: FILE_TIMEOUT_MS }),
   })

@@ -52,6 +52,11 @@ export async function simulateDrives(seed: number, rounds = 1): Promise<Simulati
       }
       if (dice < 0.4 && random.next() < 0.5) await world.sleep(1000)
       await load([service], things, random)
+      // Some do not come back before what was on them has its copies again elsewhere.
+      if (drives.gone.size > 0 && random.next() < 0.5) {
+        await world.sleep(REPAIR_MS)
+        await mustBeWhole(service, things)
+      }
       drives.gone.clear()
       await service.send('POST', '/admin/scrub')
       await world.sleep(REPAIR_MS)
