@@ -91,7 +91,7 @@ segment_bytes = "8MiB"
 reserve_bytes = "32MiB"
 upload_lease = "1s"
 drive_timeout = "30s"
-durability = { sweep_interval = "1s" }
+durability = { sweep_interval = "1s", scrub_pacing = "256MiB" }
 ingress = { max_inflight = ${inflight} }
 
 [interop]
