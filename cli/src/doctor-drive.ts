@@ -72,6 +72,7 @@ async function syncTime(data: string, now: () => number): Promise<number | undef
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   } finally {
+    // It may never have been made; what went wrong before is what is told.
     await unlink(path).catch(() => undefined)
   }
   return times.toSorted((a, b) => a - b)[Math.floor(SYNCS / 2)]

@@ -29,7 +29,7 @@ const EVIL_PACKS = { nothing: 0, pictures: 2 } as const
 const PAGES_AT_ONCE = 4
 
 const program = findChromium()
-const SKIP = { skip: program === undefined ? 'there is no Chromium here; verify/browser/install installs it' : false }
+const SKIP = { skip: program === undefined ? 'tool absent: Chromium; verify/browser/install installs it' : false }
 
 let node: EdgeNode
 let browser: Browser

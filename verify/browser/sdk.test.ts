@@ -8,7 +8,7 @@ import { CASES } from './sdk-suite.ts'
 import { SdkWorld } from './sdk-world.ts'
 
 const program = findChromium()
-const SKIP = { skip: program === undefined ? 'there is no Chromium here; verify/browser/install installs it' : false }
+const SKIP = { skip: program === undefined ? 'tool absent: Chromium; verify/browser/install installs it' : false }
 const SUITE = '/modules/verify/browser/sdk-suite.ts'
 
 let world: SdkWorld

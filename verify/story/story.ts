@@ -75,7 +75,7 @@ const ACTS: readonly Act[] = [
   {
     title: 'a browser opens it on its own origin',
     play: browse,
-    skip: chromium === undefined && 'there is no Chromium here; verify/browser/install installs it',
+    skip: chromium === undefined && 'tool absent: Chromium; verify/browser/install installs it',
   },
   {
     title: 'a push at GitHub, signed by it, proposes the next version; people decide',
@@ -98,7 +98,7 @@ const ACTS: readonly Act[] = [
 /** Plays the story on machines that somebody else brings; each act is a test, and they are in order. */
 export function playStory(bring: (town: Town) => Machines): void {
   if (!hasCurl()) {
-    test('the whole story', { skip: 'there is no curl here' })
+    test('the whole story', { skip: 'tool absent: curl' })
     return
   }
   let stage: Stage

@@ -7,7 +7,7 @@ test('assembling the kernels gives the bytes that are checked in, here and in a 
   assert.deepEqual(sumsOf(assembled()), checkedIn(), 'after a change of the kernel: npm run build:wasm')
   const program = `
     import { assembled, sumsOf } from ${JSON.stringify(new URL('../test/kernels.ts', import.meta.url).href)}
-    console.log(JSON.stringify(sumsOf(assembled())))`
+    process.stdout.write(JSON.stringify(sumsOf(assembled())))`
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', program], { encoding: 'utf8' })
   assert.deepEqual(JSON.parse(output), checkedIn())
 })

@@ -7,7 +7,7 @@
  * A path that once was a drive and has no `drive.json` now is a drive that is missing, not a new one: nothing is ever
  * made anew under its name. Times are wall times of this node; they only tell how long a drive was away.
  */
-import { CairnError } from '@cairn/kernel'
+import { CairnError, toCairnError } from '@cairn/kernel'
 import { makeDirectories, type Platform, readSmallFile, replaceSmallFile } from '@cairn/platform'
 import { toHex } from '@cairn/wire'
 import { z } from 'zod'
@@ -52,10 +52,17 @@ export async function identifyDrive(machine: Machine, path: string, list: DriveL
 export async function readDriveList(machine: Machine, directory: string, paths: readonly string[]): Promise<DriveList> {
   const list = await readJson(machine.disk, `${directory}/${LIST_NAME}`, driveList)
   if (list !== undefined) return list
+  let failure: CairnError | undefined
   for (const path of paths) {
-    const found = await readDriveFile(machine, path).catch(() => undefined)
-    if (found !== undefined) return { store: found.store, alive_at: machine.clock.wall(), drives: {} }
+    try {
+      const found = await readDriveFile(machine, path)
+      if (found !== undefined) return { store: found.store, alive_at: machine.clock.wall(), drives: {} }
+    } catch (error) {
+      // Another drive may tell. If none does, this one might have: it would be a stranger to a store made up now.
+      failure ??= toCairnError(error)
+    }
   }
+  if (failure !== undefined) throw failure
   return { store: toHex(machine.random.bytes(16)), alive_at: machine.clock.wall(), drives: {} }
 }
 
