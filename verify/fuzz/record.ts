@@ -16,7 +16,7 @@ What meets the outside is given inputs nobody thought of, led by which parts of 
 an error that is no refusal, a second without an answer, or a broken promise of the format is a find. Every find is kept in
 \`verify/fuzz/crashers\` and tried in every \`npm test\`. \`npm run fuzz -- --minutes 5 all\` adds to this table.
 
-| target | minutes | inputs tried | source run, characters | inputs kept | found |
+| target | processor minutes | inputs tried | source run, characters | inputs kept | found |
 |---|--:|--:|--:|--:|--:|
 `
 
