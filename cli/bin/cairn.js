@@ -32,9 +32,10 @@ const THREADS_FOR_EACH_DRIVE = 4
 
 /**
  * MiB in which a server’s short-lived objects may gather. Left at one, a webhook spends a quarter of its processor time on
- * collecting them; beyond eight it saves nothing more. Only a process that is being started can be told.
+ * collecting them; at eight, the bodies of a large upload lie around as garbage that nobody collects in time. Only a
+ * process that is being started can be told.
  */
-const YOUNG_SPACE = '--min-semi-space-size=8'
+const YOUNG_SPACE = '--min-semi-space-size=4'
 
 const EXIT_USAGE = 2
 

@@ -8,6 +8,9 @@ import type { Machines, Town, Urls } from './town.ts'
 export const FIVE = ['storage', 'registry', 'index', 'edge', 'interop'] as const
 export type ServiceName = (typeof FIVE)[number]
 
+/** What a process said last, to be told when it does not start. */
+const WORDS_KEPT = 2000
+
 export interface FiveProcesses extends Machines {
   /** `kill -9`, that one. */
   killOne(service: ServiceName): Promise<void>
@@ -22,10 +25,16 @@ export function fiveProcesses(town: Town, environment: Readonly<Record<string, s
     const places = ['--data', town.path('operator/.cairn'), '--config', town.path('operator/cairn.toml')]
     const args = ['start', '--services', service, '--port-base', String(base), ...places]
     const node = town.place.launch(args, { environment, waitMs: NODE_WAIT_MS })
-    // A pipe nobody reads fills up, and then its writer waits.
-    node.stderr?.resume()
+    // Read to the end of its life: a pipe nobody reads fills up, and then its writer waits.
+    let words = ''
+    node.stderr?.setEncoding('utf8').on('data', (part: string) => {
+      words = `${words}${part}`.slice(-WORDS_KEPT)
+    })
     running.set(service, node)
-    const ready = JSON.parse(await firstLine(node)) as { urls: Urls }
+    const line = await firstLine(node).catch((cause: unknown) => {
+      throw new Error(`${service} did not start (${String(node.exitCode ?? node.signalCode)}):\n${words}`, { cause })
+    })
+    const ready = JSON.parse(line) as { urls: Urls }
     urls.set(service, ready.urls[service] ?? [])
   }
 
