@@ -1,5 +1,5 @@
 /** Inputs kept from one campaign to the next: a file for each target, base64 line by line, the shortest first. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 export type Kept = 'corpus' | 'crashers'
 
@@ -17,5 +17,7 @@ export function readInputs(kind: Kept, target: string): Uint8Array[] {
 export function writeInputs(kind: Kept, target: string, inputs: readonly Uint8Array[]): void {
   const lines = new Set(inputs.map((input) => Buffer.from(input).toString('base64')))
   const sorted = [...lines].sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
+  // A clone has no folder for what was never found.
+  mkdirSync(new URL('.', fileOf(kind, target)), { recursive: true })
   writeFileSync(fileOf(kind, target), sorted.map((line) => `${line}\n`).join(''))
 }
