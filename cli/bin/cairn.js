@@ -83,6 +83,9 @@ function countDrives() {
 }
 
 async function runHere() {
+  // Until the node listens itself: to be told to read its configuration, which it has yet to read, is not its end.
+  // oxlint-disable-next-line house/no-process-events -- the launcher runs where the platform cannot be loaded
+  if (isServing) process.on('SIGHUP', () => undefined)
   if (!isAmnesia)
     nodeModule.enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/cairn', import.meta.url)))
   const { main } = await import('../src/main.ts')

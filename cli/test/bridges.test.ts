@@ -207,15 +207,24 @@ test('webhooks are followed as they come: accepted, duplicate, refused', async (
   assert.match(wrong!, /^refused {2}slack {2}UNAUTH {2}- {2}\w+$/)
 })
 
-test('the audit has a line for each of these, and holds', async () => {
+/** What the audit says of each webhook that came. */
+async function decided(): Promise<readonly string[]> {
   const { lines } = await result('audit', '--cursor', '1')
-  const decisions = (lines as { provider: string; decision: string; reason: string }[]).map(
+  return (lines as { provider: string; decision: string; reason: string }[]).map(
     ({ provider, decision, reason }) => `${provider} ${decision} ${reason}`,
   )
-  for (const expected of ['github allow ', 'github allow duplicate', 'slack deny UNAUTH', 'generic allow '])
-    assert.ok(decisions.includes(expected), expected)
+}
+
+test('the audit has a line for each of these, and holds', async () => {
+  const before = await decided()
   const verified = await result('audit', 'verify')
-  assert.deepEqual([verified['verdict'], verified['first'], verified['count']], ['sound', 1, decisions.length])
+  const after = await decided()
+  for (const expected of ['github allow ', 'github allow duplicate', 'slack deny UNAUTH', 'generic allow '])
+    assert.ok(after.includes(expected), expected)
+  assert.deepEqual([verified['verdict'], verified['first']], ['sound', 1])
+  // A line that was on its way may be written meanwhile.
+  const count = Number(verified['count'])
+  assert.ok(before.length <= count && count <= after.length, `${before.length} ≤ ${count} ≤ ${after.length}`)
   const stopped = await cairn('stop')
   assert.equal(stopped.code, 0, stopped.words)
 })

@@ -61,8 +61,8 @@ async function refused(ran: Promise<Ran>, code: string, exit: number): Promise<s
 test('each makes a key that never leaves their machine, and the node begins with the public halves', async () => {
   const lines = await Promise.all([
     told(alice.run('key', 'new', '--id', 'alice')),
-    told(bob.run('key', 'new', '--id', 'bob')),
-    told(carol.run('key', 'new', '--id', 'carol', '--algo', 'ml-dsa-44')),
+    told(bob.quick('key', 'new', '--id', 'bob')),
+    told(carol.quick('key', 'new', '--id', 'carol', '--algo', 'ml-dsa-44')),
   ])
   const roots = `{"m": 2, "signers": [\n${lines.join(',\n')}\n]}\n`
   await writeFile(`${node.directory}/roots.json`, roots)
@@ -74,7 +74,7 @@ test('each makes a key that never leaves their machine, and the node begins with
   ]
   await writeFile(`${node.directory}/cairn.toml`, `${config.join('\n')}\n`)
   await startNode()
-  const set = JSON.parse(await told(bob.run('registry', 'signers'))) as { m: number; signers: { id: string }[] }
+  const set = JSON.parse(await told(bob.quick('registry', 'signers'))) as { m: number; signers: { id: string }[] }
   assert.deepEqual([set.m, set.signers.map(({ id }) => id)], [2, ['alice', 'bob', 'carol']])
 })
 
@@ -122,7 +122,7 @@ test('two approve, each with their own key, after seeing what they sign', async 
     '  Next:  npx cairn name approve p_… --node URL --token-file SHELL/token --key FILE',
     '',
   ])
-  const second = await carol.run('name', 'approve', proposal)
+  const second = await carol.quick('name', 'approve', proposal)
   assert.equal(second.code, 0, second.words)
   assert.match(
     masked(second.words),
@@ -181,7 +181,7 @@ test('anybody with the right to commits it, once, however often asked', async ()
 })
 
 test('what it means, who said so, and when it meant what', async () => {
-  const shown = await carol.run('name', 'show', 'site@1.0')
+  const shown = await carol.quick('name', 'show', 'site@1.0')
   assert.equal(shown.code, 0, shown.words)
   assert.deepEqual(masked(shown.data).split('\n'), [
     'name         site@1.0',

@@ -3,6 +3,8 @@ import { KERNEL_METRICS, type MetricTable, type Runtime, SystemClock, systemRunt
 import {
   createPlatform,
   INGRESS_METRICS,
+  type Inflate,
+  type Listen,
   type LogLevel,
   LogOutput,
   nodeLookup,
@@ -15,8 +17,10 @@ import {
   reloadMetrics,
   type SharedMachine,
   standardError,
+  type Transport,
   UndiciTransport,
 } from '@cairn/platform'
+import { readOperatorFile } from './operator-file.ts'
 
 export interface MachineOptions {
   readonly level: LogLevel
@@ -25,15 +29,29 @@ export interface MachineOptions {
   readonly memoryBytes: number | undefined
 }
 
-/** A platform for one service, and what its `/metrics` says. */
+/** A platform for one service, and what its `/metrics` says; in the simulator, also what takes the place of sockets. */
 export interface ServiceMachine {
   readonly platform: Platform
   readonly metricsText: () => Promise<string>
+  readonly listen?: Listen
+  readonly inflate?: Inflate
+  /** To hosts that strangers name. */
+  readonly outside?: Transport
 }
 
-export class Machine implements AsyncDisposable {
-  readonly log: LogOutput
+/** What a node runs on. */
+export interface NodeMachine {
+  readonly log: Pick<LogOutput, 'setLevel'>
   /** The node's own. */
+  readonly node: ServiceMachine
+  /** A platform with its own log, metrics, files and timers. */
+  service(name: string, metrics: MetricTable): ServiceMachine
+  /** A file that the configuration names; nothing if there is none. */
+  readOperatorFile(path: string): Promise<Uint8Array | undefined>
+}
+
+export class Machine implements NodeMachine, AsyncDisposable {
+  readonly log: LogOutput
   readonly node: ServiceMachine
   readonly #shared: SharedMachine
   readonly #processMetrics: ProcessMetrics
@@ -53,10 +71,14 @@ export class Machine implements AsyncDisposable {
     this.node = this.#machine(runtime, metrics)
   }
 
-  /** A platform with its own log, metrics, files and timers; threads and connections are shared. */
+  /** Threads and connections are shared. */
   service(name: string, metrics: MetricTable): ServiceMachine {
     const own = this.#runtime(name, metrics)
     return this.#machine(own.runtime, own.metrics)
+  }
+
+  async readOperatorFile(path: string): Promise<Uint8Array | undefined> {
+    return await readOperatorFile(path)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -24,9 +24,8 @@ import type { Audience, Scope } from '@cairn/wire'
 import type { ApiDocument, ApiPlace } from './api-page.ts'
 import type { NodeConfig } from './config.ts'
 import { Doors } from './doors.ts'
-import type { Machine } from './machine.ts'
+import type { NodeMachine } from './machine.ts'
 import { type Called, calledBy, type NeighbourAccess, neighboursOf } from './neighbours.ts'
-import { readOperatorFile } from './operator-file.ts'
 import { probe } from './probe.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
 import type { TokenKeys } from './token-keys.ts'
@@ -36,7 +35,7 @@ import { VERSION } from './version.ts'
 
 /** What `open.ts` has made ready. */
 export interface NodeParts {
-  readonly machine: Machine
+  readonly machine: NodeMachine
   readonly store: ConfigStore<ConfigSchemas>
   readonly data: DataDirectory
   readonly keys: TokenKeys
@@ -82,7 +81,7 @@ export class CairnNode implements NodeControl {
     try {
       for (const module of modules) this.#services.push(await this.#startService(module))
       this.#own = await this.#startOwn()
-      for (const { name, url } of this.#entryPoints()) await probe(this.#parts.machine.node.platform, name, url)
+      for (const { name, url } of this.#entryPoints()) await this.#probe(name, url)
       await this.adminToken()
     } catch (error) {
       await this.stop()
@@ -189,6 +188,12 @@ export class CairnNode implements NodeControl {
     })
   }
 
+  async #probe(service: string, url: string): Promise<void> {
+    const { platform } = this.#parts.machine.node
+    const said = await probe(platform, url)
+    if (said !== undefined) platform.log.warn({ started: service, said }, 'started, and not ready')
+  }
+
   async #reload(source: ReloadSource): Promise<ReloadOutcome> {
     const { machine, store } = this.#parts
     const outcome = await store.reload(source)
@@ -203,24 +208,26 @@ export class CairnNode implements NodeControl {
 
   async #startService(module: ServiceModule): Promise<Started> {
     const { machine, store, data, amnesia } = this.#parts
-    const { platform, metricsText } = machine.service(module.name, module.metrics)
+    const { platform, outside, ...own } = machine.service(module.name, module.metrics)
     const amnesiaBytes = amnesia ? this.#config().amnesia_bytes : undefined
     const host = {
+      // Each of them has its own word for it.
+      ...(outside === undefined ? {} : { outside, egress: outside, transport: outside }),
       ...this.#neighbours(module.name, platform),
       readyFields: () => this.#neighbourFields(module.name),
       upkeep: this.upkeep.upkeepOf(module.name),
       amnesia,
       amnesiaBytes,
       identitySeed: data.secret('node-identity'),
-      readRoots: readOperatorFile,
+      readRoots: async (path: string) => await machine.readOperatorFile(path),
       selfUrls: () => this.#storageUrls(),
+      ...own,
       platform,
       config: store.config(module.name) as never,
       authorizer: capabilityAuthorizer(platform.clock, () => this.keys.verifier(module.name)),
       directory: `${data.path}/${module.name}`,
       version: { service: module.name, version: VERSION },
       about: module.about,
-      metricsText,
       onFatal: () => {
         this.#fatal = true
       },
@@ -230,7 +237,7 @@ export class CairnNode implements NodeControl {
     return { name: module.name, ...started }
   }
 
-  #neighbours(name: Audience, platform: Machine['node']['platform']): NeighbourAccess['clients'] {
+  #neighbours(name: Audience, platform: NodeMachine['node']['platform']): NeighbourAccess['clients'] {
     const doorOf = (called: Called) => this.#doors.doorOf(called)
     const tokenFor = (audience: Audience, scopes: readonly Scope[]) => this.keys.ownToken(audience, scopes)
     const access = neighboursOf(platform, name, { doorOf, tokenFor })
@@ -256,15 +263,15 @@ export class CairnNode implements NodeControl {
   /** The port of the node itself, and the socket in the data directory that the command line uses. */
   async #startOwn(): Promise<RunningService<ServiceConfig>> {
     const { machine, store } = this.#parts
-    const { platform, metricsText } = machine.node
+    const { platform, outside: _nobody, ...own } = machine.node
     const running = await runService({
+      ...own,
       runtime: platform,
       config: store.config('node') as never,
       authorizer: capabilityAuthorizer(platform.clock, () => this.keys.verifier('node')),
       conditions: [],
       version: { service: 'node', version: VERSION },
       about: NODE_ABOUT,
-      metricsText,
       build: ({ supervisor }) => {
         supervisor.start('reloader', async ({ draining }) => {
           for (;;) {
@@ -294,7 +301,11 @@ export class CairnNode implements NodeControl {
     return running
   }
 
-  #follow(name: string, running: RunningService<ServiceConfig>, { log, metrics }: Machine['node']['platform']): void {
+  #follow(
+    name: string,
+    running: RunningService<ServiceConfig>,
+    { log, metrics }: NodeMachine['node']['platform'],
+  ): void {
     const rebind = async (next: unknown) => await running.rebind(next as ServiceConfig)
     this.#parts.store.follow(name, { log, metrics, rebind })
   }

@@ -1,10 +1,17 @@
 /** From flags to a node that can start: configuration, log, data directory, keys. */
 import { CairnError, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import type { ServiceModule } from '@cairn/platform'
-import { type ConfigSchemas, ConfigStore, openDataDirectory, RealDisk, renderProblems } from '@cairn/platform'
+import {
+  type ConfigSchemas,
+  ConfigStore,
+  type Disk,
+  openDataDirectory,
+  RealDisk,
+  renderProblems,
+} from '@cairn/platform'
 import { type NodeConfig, nodeSection } from './config.ts'
 import type { StartFlags } from './flags.ts'
-import { Machine } from './machine.ts'
+import { Machine, type NodeMachine } from './machine.ts'
 import { CairnNode } from './node.ts'
 import { firstSecrets, TokenKeys } from './token-keys.ts'
 
@@ -27,34 +34,48 @@ export interface OpenedNode {
 
 export async function openNode(flags: StartFlags, surroundings: Surroundings): Promise<OpenedNode> {
   const { environment, services, isTerminal } = surroundings
-  const store = await openStore(flags, environment, services)
+  // Read from the machine's disk even in amnesia, which only forbids writing. Nothing is logged before there is a log.
+  const disk = new RealDisk(systemRuntime(new MemoryLog(), new MemoryMetrics()))
+  const store = await openStore(flags, { environment, services, disk })
   const config = store.config('node').current as NodeConfig
   const format = config.log.format === 'auto' ? (isTerminal ? 'text' : 'json') : config.log.format
   const memoryBytes = flags.amnesia ? config.amnesia_bytes : undefined
   const machine = new Machine({ level: config.log.level, format, memoryBytes })
   try {
-    const { platform } = machine.node
-    const secrets = firstSecrets(platform, environment['CAIRN_ROOT_KEY'])
-    const data = await openDataDirectory(platform, {
-      path: flags.dataPath,
-      secrets,
-      ...(flags.parts === undefined ? {} : { parts: flags.parts }),
-    })
-    const keys = await TokenKeys.open(platform, data)
-    return { machine, node: new CairnNode({ machine, store, data, keys, amnesia: flags.amnesia }) }
+    return { machine, node: await openNodeOn(machine, { flags, environment, store }) }
   } catch (error) {
     await machine[Symbol.asyncDispose]()
     throw error
   }
 }
 
-async function openStore(
+export interface NodePlan {
+  readonly flags: StartFlags
+  readonly environment: Surroundings['environment']
+  readonly store: ConfigStore<ConfigSchemas>
+}
+
+/** The node on a machine that is there: its data directory and its keys, made at the first start. */
+export async function openNodeOn(machine: NodeMachine, { flags, environment, store }: NodePlan): Promise<CairnNode> {
+  const { platform } = machine.node
+  const { dataPath, parts, amnesia } = flags
+  const secrets = firstSecrets(platform, environment['CAIRN_ROOT_KEY'])
+  const data = await openDataDirectory(platform, { path: dataPath, secrets, ...(parts === undefined ? {} : { parts }) })
+  const keys = await TokenKeys.open(platform, data)
+  return new CairnNode({ machine, store, data, keys, amnesia })
+}
+
+export interface ConfigPlaces {
+  readonly environment: Surroundings['environment']
+  readonly services: readonly ServiceModule[]
+  readonly disk: Disk
+}
+
+/** The configuration from every place it may be written in; throws with everything that is wrong with it. */
+export async function openStore(
   { configFile, keys }: StartFlags,
-  environment: Surroundings['environment'],
-  services: readonly ServiceModule[],
+  { environment, services, disk }: ConfigPlaces,
 ): Promise<ConfigStore<ConfigSchemas>> {
-  // Read from the machine's disk even in amnesia, which only forbids writing. Nothing is logged before there is a log.
-  const disk = new RealDisk(systemRuntime(new MemoryLog(), new MemoryMetrics()))
   const opened = await ConfigStore.open(configSchemas(services), { file: configFile, environment, flags: keys, disk })
   if (opened.tag === 'opened') return opened.store
   throw new CairnError('Malformed', `The configuration is not valid:\n${renderProblems(opened.problems)}`, {

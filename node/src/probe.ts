@@ -1,22 +1,39 @@
-import { CairnError, Deadline } from '@cairn/kernel'
+import { Deadline, sleep } from '@cairn/kernel'
 import { type Platform, unixUrl } from '@cairn/platform'
 import { NODE_TOPOLOGY } from './topology.ts'
 
 const UNIX = 'unix:'
+const AGAIN_MS = 20
 
-/** Asks a service the way a client would; "started" means that it answered. Throws with what it said if it is not ready. */
-export async function probe({ transport, clock }: Platform, service: string, url: string): Promise<void> {
+/**
+ * Asks a service the way a client would, until it is ready or has had its time; returns what it said last if it is not.
+ * "Started" means that it answered: one that is not ready runs all the same, since a full drive is freed through it.
+ */
+export async function probe(platform: Platform, url: string): Promise<string | undefined> {
   // A certificate is made for the name clients use, which is not ours to know; such a port is not asked.
-  if (url.startsWith('https:')) return
+  if (url.startsWith('https:')) return undefined
+  const { clock } = platform
+  const deadline = Deadline.after(clock, NODE_TOPOLOGY.timeouts.probe.ms)
+  for (;;) {
+    const { status, said } = await ask(platform, url, deadline)
+    if (status === 200) return undefined
+    if (deadline.remaining() <= AGAIN_MS) return said
+    await sleep(clock, AGAIN_MS)
+  }
+}
+
+async function ask(
+  { transport }: Platform,
+  url: string,
+  deadline: Deadline,
+): Promise<{ readonly status: number; readonly said: string }> {
   const response = await transport.request({
     method: 'GET',
     url: url.startsWith(UNIX) ? unixUrl(url.slice(UNIX.length), '/readyz') : new URL('/readyz', url),
     headers: {},
-    deadline: Deadline.after(clock, NODE_TOPOLOGY.timeouts.probe.ms),
+    deadline,
   })
   const chunks: Uint8Array[] = []
   for await (const chunk of response.body) chunks.push(chunk)
-  if (response.status === 200) return
-  const said = Buffer.concat(chunks).toString('utf8')
-  throw new CairnError('Internal', `${service} listens on ${url} but is not ready: ${said}`)
+  return { status: response.status, said: Buffer.concat(chunks).toString('utf8') }
 }

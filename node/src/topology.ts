@@ -65,6 +65,6 @@ export const NODE_TOPOLOGY = defineTopology({
   timeouts: {
     drain_deadline: { ms: 3000, key: 'node.drain_deadline', does: 'How long accepted work may take to finish.' },
     watch: { ms: 1000, does: 'Time between two looks at services and keys that other processes have.' },
-    probe: { ms: 2000, does: 'How long a service may take to answer its first probe.' },
+    probe: { ms: 2000, does: 'How long a service may take to be ready before it counts as started without.' },
   },
 })

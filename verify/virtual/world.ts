@@ -61,13 +61,13 @@ export class VirtualWorld {
   }
 
   /** Lets time pass until the work is done; throws what it throws, and names what is stuck if it never ends. */
-  async run<T>(work: Promise<T>): Promise<T> {
+  async run<T>(work: Promise<T>, virtualMsMax = VIRTUAL_MS_MAX): Promise<T> {
     const state = { isDone: false }
     const watched = work.finally(() => {
       state.isDone = true
     })
     watched.catch(() => undefined)
-    await this.#pass(() => state.isDone)
+    await this.#pass(() => state.isDone, virtualMsMax)
     if (!state.isDone)
       throw new Error(`Seed ${this.seed} is stuck: nothing is due and the work has not ended.\n${this.#story()}`)
     return await watched
@@ -75,7 +75,7 @@ export class VirtualWorld {
 
   /** Lets time pass until nothing is due any more. */
   async runUntilIdle(): Promise<void> {
-    await this.#pass(() => false)
+    await this.#pass(() => false, VIRTUAL_MS_MAX)
   }
 
   /** What running machines still hold. */
@@ -83,10 +83,10 @@ export class VirtualWorld {
     return [...this.#machines.values()].flatMap((machine) => machine.leaks())
   }
 
-  async #pass(isDone: () => boolean): Promise<void> {
+  async #pass(isDone: () => boolean, virtualMsMax: number): Promise<void> {
     await this.#settle()
     while (!isDone() && this.clock.fireNext()) {
-      if (this.clock.now() > VIRTUAL_MS_MAX) throw new Error(`Seed ${this.seed} never comes to rest.\n${this.#story()}`)
+      if (this.clock.now() > virtualMsMax) throw new Error(`Seed ${this.seed} never comes to rest.\n${this.#story()}`)
       await this.#settle()
     }
   }

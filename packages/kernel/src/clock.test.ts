@@ -74,3 +74,68 @@ test('one seed gives one sequence, spread over its range', () => {
   const value = new SystemRandom().next()
   assert.ok(value >= 0 && value < 1)
 })
+
+test('when most of many timers are canceled the rest still fire in order', () => {
+  const clock = new VirtualClock()
+  const fired: number[] = []
+  const delays = Array.from({ length: 500 }, (_, at) => (at * 7919) % 1_009)
+  const handles = delays.map((delay) => clock.timer(delay, () => fired.push(delay)))
+  handles.forEach((handle, at) => {
+    if (at % 7 !== 3) handle.cancel()
+  })
+  const kept = delays.filter((_, at) => at % 7 === 3)
+  assert.equal(clock.pending(), kept.length)
+  clock.advance(2_000)
+  assert.deepEqual(
+    fired,
+    kept.toSorted((a, b) => a - b),
+  )
+})
+
+test('one timer at a time: canceled ones are passed over, and at the end there is nothing to fire', () => {
+  const clock = new VirtualClock(1_000)
+  assert.equal(clock.nextDue(), undefined)
+  assert.equal(clock.fireNext(), false)
+  const fired: number[] = []
+  const [first, second] = [5, 7].map((delay) => clock.timer(delay, () => fired.push(delay)))
+  clock.timer(9, () => fired.push(9))
+  clock.timer(-3, () => fired.push(-3))
+  first?.cancel()
+  assert.equal(clock.nextDue(), 0)
+  assert.equal(clock.fireNext(), true)
+  assert.equal(clock.nextDue(), 7)
+  second?.cancel()
+  assert.equal(clock.fireNext(), true)
+  assert.equal(clock.fireNext(), false)
+  assert.deepEqual([fired, clock.now(), clock.wall(), clock.pending()], [[-3, 9], 9, 1_009, 0])
+})
+
+test('promise reactions run before the first timer and after each one', async () => {
+  const clock = new VirtualClock()
+  const seen: string[] = []
+  const reactions: Promise<unknown>[] = []
+  const react = (act: () => unknown): unknown => reactions.push(Promise.resolve().then(act))
+  react(() => clock.timer(1, () => seen.push('set by a promise')))
+  clock.timer(2, () => {
+    seen.push('second')
+    react(() => seen.push('its promise'))
+  })
+  clock.timer(3, () => seen.push('third'))
+  clock.timer(10, () => seen.push('late'))
+  await clock.run(5)
+  await Promise.all(reactions)
+  assert.deepEqual(seen, ['set by a promise', 'second', 'its promise', 'third'])
+  assert.equal(clock.now(), 5)
+})
+
+test('a timer of the system clock is canceled for good, and one that is due comes soon', async () => {
+  const clock = new SystemClock()
+  const startedAt = clock.now()
+  clock.timer(0, () => assert.fail('canceled')).cancel()
+  const fired = clock.timer(1, () => undefined)
+  await new Promise<void>((resolve) => clock.timer(2, resolve))
+  assert.ok(clock.now() - startedAt < 1_000, 'it waited much longer than it was told')
+  fired.cancel()
+  assert.equal(clock.pending(), 0)
+  assert.ok(clock.wall() > 1_700_000_000_000)
+})

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { leaks } from '@cairn/kernel'
-import { JournalMailbox, openMemoryMailbox } from '../src/index.ts'
+import { CairnError, leaks } from '@cairn/kernel'
+import { type ChangeLog, JournalMailbox, Mailbox, openMemoryMailbox } from '../src/index.ts'
 import { memoryMachine } from './machine.ts'
 import { COMPLIANCE, leased, message, OPTIONS, refused } from './mailbox-compliance.ts'
 
@@ -98,6 +98,29 @@ describe('journal', () => {
     await assert.rejects(JournalMailbox.open(machine, JOURNAL), { code: 'journal_damaged' })
     assert.deepEqual(leaks(machine), [])
   })
+})
+
+test('an acknowledgement that cannot be written leaves the lease as it was', async () => {
+  const machine = memoryMachine()
+  const drive = { isBroken: false, place: 0 }
+  const log: ChangeLog = {
+    submit: async (changes) => {
+      if (drive.isBroken) throw new CairnError('StorageBusy', 'The drive refuses.')
+      for (const change of changes) mailbox.apply(change, (drive.place += 1), 0)
+      await Promise.resolve()
+    },
+  }
+  const mailbox: Mailbox = new Mailbox(machine, log, OPTIONS)
+  mailbox.begin()
+  await mailbox.send(message('a'))
+  const { receipt } = await leased(mailbox)
+  drive.isBroken = true
+  await assert.rejects(mailbox.ack('orders', receipt), { kind: 'StorageBusy' })
+  drive.isBroken = false
+  await mailbox.ack('orders', receipt)
+  assert.deepEqual(mailbox.facts(), { live: 0, dead: 0, leased: 0 })
+  await mailbox.close()
+  assert.deepEqual(leaks(machine), [])
 })
 
 function mailboxNack({ mailbox }: JournalMailbox, receipt: Parameters<JournalMailbox['mailbox']['nack']>[1]): void {

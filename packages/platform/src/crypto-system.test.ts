@@ -123,6 +123,7 @@ describe('systemCrypto', () => {
     assert.equal(systemCrypto.mlDsa44Verify(new Uint8Array(1311), hex('72'), new Uint8Array(2420)), false)
     assert.equal(systemCrypto.mlDsa44Verify(new Uint8Array(1312), hex('72'), new Uint8Array(2419)), false)
     assert.equal(systemCrypto.equal(new Uint8Array(3), new Uint8Array(4)), false)
+    assert.equal(systemCrypto.equal(new Uint8Array(4), new Uint8Array(3)), false)
   })
 
   test('answers false, and never with an exception, to keys that are no points', () => {

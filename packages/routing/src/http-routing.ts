@@ -74,7 +74,12 @@ export class HttpRouting implements ProviderRouting {
     const { body, status, headers } = await this.#options.transport.request({
       method: 'GET',
       url: joinUrl(endpoint, delegatedPath(cid)),
-      headers: { accept: `${NDJSON}, application/json;q=0.8`, 'request-timeout': deadline.toHeader() },
+      headers: {
+        accept: `${NDJSON}, application/json;q=0.8`,
+        'request-timeout': deadline.toHeader(),
+        // An index that asks us too would wait for us, and we for it.
+        'max-forwards': '0',
+      },
       deadline,
       signal: cancel.signal,
     })

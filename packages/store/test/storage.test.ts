@@ -305,3 +305,23 @@ test('a put joins the removal under way behind it: what it says is there stays t
   assert.deepEqual(held?.bytes, bytes)
   assert.equal(addressOf(bytes), id)
 })
+
+test('a chunk that is being written is not present yet: whoever puts it as well waits for the same write', async () => {
+  const { id, bytes } = sample(1, 500).chunks[0]!
+  const first = storage.chunks.put(id, bytes, { upload: 'u' })
+  assert.notEqual(storage.chunks.submit(id, bytes, 'v'), 'present')
+  assert.equal(await first, 'new')
+  assert.equal(storage.chunks.submit(id, bytes, 'v'), 'present')
+})
+
+test('a chunk that was removed while it was read is not read again', async () => {
+  const { id, bytes } = sample(1, 5_000).chunks[0]!
+  await storage.chunks.put(id, bytes, { upload: 'u' })
+  // What is read twice is kept in memory.
+  ;(await storage.chunks.read(id))?.[Symbol.dispose]()
+  const reading = storage.chunks.read(id)
+  const removal = storage.chunks.remove(id)
+  ;(await reading)?.[Symbol.dispose]()
+  assert.equal(await removal, true)
+  assert.equal(await storage.chunks.read(id), undefined)
+})

@@ -30,7 +30,7 @@ function decodeBase64(text: string): Uint8Array | undefined {
 /** A whole number from 0 to 2^53 − 1 in decimal without leading zeros. */
 export function parseDecimal(text: string): number {
   const value = Number(text)
-  if (text.length > 16 || !Number.isSafeInteger(value) || String(value) !== text || value < 0) {
+  if (!Number.isSafeInteger(value) || String(value) !== text || value < 0) {
     throw new CairnError('Malformed', 'A number here is decimal, without leading zeros, and at most 2^53 − 1.')
   }
   return value

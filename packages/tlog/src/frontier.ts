@@ -43,7 +43,7 @@ export class Frontier {
 
   /** What `encode` gave. Exactly one byte string stands for each frontier. */
   static decode(bytes: Uint8Array): Frontier {
-    if (bytes.length < SIZE_BYTES || (bytes.length - SIZE_BYTES) % HASH_BYTES !== 0) {
+    if ((bytes.length - SIZE_BYTES) % HASH_BYTES !== 0) {
       throw new CairnError('Malformed', `A frontier is a size and whole hashes; ${bytes.length} bytes are neither.`)
     }
     const size = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0))

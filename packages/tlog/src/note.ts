@@ -52,7 +52,7 @@ export function parseSignatureLines(text: string): NoteSignature[] {
   if (!text.endsWith('\n')) throw malformed('has no newline after its last signature')
   // One more than allowed is enough to know; the rest is not even cut up.
   const lines = text.split('\n', MAX_NOTE_SIGNATURES + 2)
-  if (lines.at(-1) !== '' || lines.length > MAX_NOTE_SIGNATURES + 1) {
+  if (lines.length > MAX_NOTE_SIGNATURES + 1) {
     throw malformed(`has more than ${MAX_NOTE_SIGNATURES} signatures`)
   }
   return lines.slice(0, -1).map(parseSignatureLine)

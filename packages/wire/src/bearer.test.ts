@@ -46,7 +46,9 @@ const DENIALS: readonly [DenyReason, string, Case | (() => Verdict)][] = [
   ['token_missing', 'an empty bearer', { bearer: '' }],
   ['token_too_large', 'a token of more than 4096 characters', { bearer: 'A'.repeat(4097) }],
   ['token_too_large', 'nine tokens', { bearer: Array(9).fill(good).join('.') }],
-  ['token_too_large', 'more than 12 KiB', { bearer: `${good}.${'A'.repeat(12_288)}` }],
+  ['token_too_large', 'more than 12 KiB', { bearer: [4095, 4095, 4095, 1].map((size) => 'A'.repeat(size)).join('.') }],
+  ['token_malformed', 'exactly 12 KiB', { bearer: [4095, 4095, 4096].map((size) => 'A'.repeat(size)).join('.') }],
+  ['token_malformed', 'eight tokens for one service', { bearer: Array(8).fill(good).join('.') }],
   ['token_malformed', 'not base64url', { bearer: 'a+b/' }],
   ['token_malformed', 'an empty member', { bearer: `${good}.` }],
   ['token_malformed', 'a damaged token of another service', { bearer: `${good}.AAAA` }],
@@ -219,6 +221,7 @@ test('the bearer is found under three schemes and in nothing else', () => {
   for (const scheme of ['Bearer', 'Macaroon', 'Capability', 'bearer', 'MACAROON']) {
     assert.equal(bearerOf(`${scheme} a.b-_9`), 'a.b-_9')
   }
+  assert.equal(bearerOf('  Bearer a.b  '), 'a.b')
   for (const header of [undefined, '', 'Bearer', 'Bearer ', 'Basic abc', 'Bearer a b', 'Bearera', 'Bearer a=', 'a.b']) {
     assert.equal(bearerOf(header), undefined, String(header))
   }

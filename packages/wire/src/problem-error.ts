@@ -52,7 +52,8 @@ function kindOf(status: number, code: string): ErrorKind {
   const kinds = Object.keys(ERRORS) as ErrorKind[]
   // Some services spell codes as kinds are spelled.
   const isNamed = (kind: ErrorKind): boolean => kind === code || ERRORS[kind].code === code
-  const named = kinds.find((kind) => isNamed(kind) && ERRORS[kind].status === status)
+  // Their end is not ours: what they say was canceled there is worth asking for again.
+  const named = kinds.find((kind) => kind !== 'Canceled' && isNamed(kind) && ERRORS[kind].status === status)
   return named ?? KIND_BY_STATUS.get(status) ?? (status < 500 ? 'Malformed' : 'Internal')
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CairnError, ERRORS, type ErrorKind, toCairnError } from '@cairn/kernel'
-import { problemOf } from './problem.ts'
+import { PROBLEM_MEDIA_TYPE, problemOf } from './problem.ts'
+import { problemError } from './problem-error.ts'
 
 const CORRELATION_ID = '01JGFJJZ00000000000000000A'
 
@@ -42,4 +43,13 @@ test('every kind of error has a problem', () => {
     assert.equal(problem.status, ERRORS[kind].status)
     assert.equal(problem.type, `urn:cairn:problem:${ERRORS[kind].code}`)
   }
+})
+
+test('what a service that stops has canceled is worth asking for again', () => {
+  const text = JSON.stringify(
+    problemOf(new CairnError('Canceled', 'Ask again.', { retryAfterMs: 1000 }), CORRELATION_ID),
+  )
+  const answer = { status: 503, contentType: PROBLEM_MEDIA_TYPE, retryAfter: '1', text }
+  const { kind, code, retryAfterMs } = problemError(answer, 'The service')
+  assert.deepEqual([ERRORS[kind].retry, code, retryAfterMs], ['later', 'canceled', 1000])
 })

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readSmallFile, replaceSmallFile } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
+import { type Answer } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { FakePacks } from './fakes.ts'
-import { type Answer, allowed, isProblem, LIVE, noise, TestEdge } from './harness.ts'
+import { allowed, isProblem, LIVE, TestEdge } from './harness.ts'
 
 const PACKS = '/edge/admin/packs'
 const TILE = { '0/0/0': Buffer.from('tile') }
@@ -26,9 +28,9 @@ async function remove(edge: TestEdge, name: string): Promise<Answer> {
 }
 
 async function listed(edge: TestEdge): Promise<Record<string, unknown>[]> {
-  const { status, json } = await edge.get(PACKS, allowed('edge:admin'))
+  const { status, fields } = await edge.get(PACKS, allowed('edge:admin'))
   assert.equal(status, 200)
-  return json()['packs'] as Record<string, unknown>[]
+  return fields()['packs'] as Record<string, unknown>[]
 }
 
 async function stateOf(edge: TestEdge): Promise<string[]> {
@@ -54,7 +56,7 @@ describe('a pack that is added', () => {
       max_zoom: 4,
       why: null,
     }
-    assert.deepEqual(answer.json(), row)
+    assert.deepEqual(answer.fields(), row)
     assert.deepEqual(await listed(edge), [row])
     assert.equal((await edge.get('/edge/assets/p/a/0/0/0')).body.toString(), 'tile')
     assert.equal(edge.metric('edge_packs', { state: 'mounted' }), 1)
@@ -97,7 +99,7 @@ describe('a pack that is added', () => {
     const packs = packsAt('/maps/old', '/maps/new')
     const edge = await TestEdge.start({ openPack: packs.open })
     await put(edge, 'a', { path: '/maps/old' })
-    const { b3 } = (await put(edge, 'a', { path: '/maps/new' })).json()
+    const { b3 } = (await put(edge, 'a', { path: '/maps/new' })).fields()
     assert.equal(b3, addressOf(noise(1000, 1)))
     assert.deepEqual([packs.opened, packs.closed], [2, 1])
     await edge.stop()

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isKind } from '@cairn/kernel'
 import { type Address, addressOf, encodeManifest, ManifestBuilder } from '@cairn/wire'
+import { noise } from '../../../verify/virtual/noise.ts'
 import type { Upstream } from './fake-upstream.ts'
 import { FakeStorage, fakeIndex } from './fakes.ts'
-import { isProblem, LIVE, noise, TestEdge } from './harness.ts'
+import { isProblem, LIVE, TestEdge } from './harness.ts'
 
 const CONFIG = { ...LIVE, allow: ['peer.example', 'other.example'] }
 

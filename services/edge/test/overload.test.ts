@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Cancel, type TaskBody, type TaskContext } from '@cairn/kernel'
+import { type Answer } from '../../../verify/virtual/answer.ts'
 import type { Upstream } from './fake-upstream.ts'
-import { type Answer, isProblem, LIVE, TestEdge } from './harness.ts'
+import { isProblem, LIVE, TestEdge } from './harness.ts'
 
 const FRESH = { 'cache-control': 'max-age=60' }
 const PATH = '/edge/assets/u/up'
@@ -25,7 +26,10 @@ test('a full line is 429 with a time computed from it, and /readyz says so until
   assert.equal(edge.metric('busy_rejections_total', { endpoint: '/edge/assets/u/:route/*' }), 1)
   await edge.sleep(10)
   const ready = await edge.get('/readyz')
-  assert.deepEqual([ready.status, ready.json()['degraded'], ready.json()['missing']], [503, true, ['shedder_stable']])
+  assert.deepEqual(
+    [ready.status, ready.fields()['degraded'], ready.fields()['missing']],
+    [503, true, ['shedder_stable']],
+  )
   assert.equal((await edge.get(`${PATH}/0?hit`)).status, 429)
   await edge.world.run(Promise.all(waiting))
   await edge.sleep(1000)
@@ -65,7 +69,7 @@ test('half of the workers crash under load: degraded while shedding, ready withi
   kill.abort()
   await edge.sleep(20)
   const degraded = await edge.get('/readyz')
-  assert.deepEqual([degraded.status, degraded.json()['missing']], [503, ['shedder_stable']])
+  assert.deepEqual([degraded.status, degraded.fields()['missing']], [503, ['shedder_stable']])
   state.isOver = true
   await edge.world.run(Promise.all(clients))
   // They are started again after a pause of 50 to 100 ms, which has passed.

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { addressOf } from '@cairn/wire'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { FakePacks } from './fakes.ts'
-import { isProblem, LIVE, noise, TestEdge } from './harness.ts'
+import { isProblem, LIVE, TestEdge } from './harness.ts'
 
 async function start(packs: FakePacks, more = {}) {
   const config = { ...LIVE, packs: [{ name: 'map', path: '/map', ...more }] }
@@ -42,11 +43,11 @@ describe('a pack', () => {
 
   test('TileJSON leads back to where the client came from; metadata is the pack’s own', async () => {
     const edge = await start(onePack())
-    const document = await edge.get('/edge/assets/p/map/tiles.json', {}, { host: 'localhost:7074' })
-    const { tiles, tilejson, maxzoom } = document.json()
+    const document = await edge.get('/edge/assets/p/map/tiles.json', { host: 'localhost:7074' })
+    const { tiles, tilejson, maxzoom } = document.fields()
     assert.deepEqual(tiles, ['http://localhost:7074/edge/assets/p/map/{z}/{x}/{y}.png'])
     assert.deepEqual([tilejson, maxzoom], ['3.0.0', 4])
-    assert.deepEqual((await edge.get('/edge/assets/p/map/metadata')).json(), { name: 'fake' })
+    assert.deepEqual((await edge.get('/edge/assets/p/map/metadata')).fields(), { name: 'fake' })
     await edge.stop()
   })
 
@@ -97,7 +98,7 @@ describe('a pack', () => {
     assert.equal((await edge.get('/edge/assets/p/map/1/0/1')).status, 200)
     const ready = await edge.get('/readyz')
     assert.equal(ready.status, 503)
-    assert.deepEqual(ready.json()['missing'], ['packs_verified'])
+    assert.deepEqual(ready.fields()['missing'], ['packs_verified'])
     assert.equal(edge.metric('edge_packs', { state: 'failed' }), 1)
     await edge.stop()
   })

@@ -3,20 +3,16 @@
  * error the design notes name, by its metric. A metric without a row fails the last tests.
  */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
-import { ERRORS, type ErrorKind, KERNEL_METRICS, type Labels } from '@cairn/kernel'
-import { INGRESS_METRICS } from '@cairn/platform'
+import { test } from 'node:test'
+import { BROKEN_BELOW, hasRow, type ProvokedRow, provokedSuite } from '../../../verify/virtual/provoked-suite.ts'
 import { REJECT_REASONS } from '../src/errors.ts'
 import { EDGE_METRICS } from '../src/metrics.ts'
 import { EDGE_TOPOLOGY } from '../src/topology.ts'
-import { crash, limits, overload, type Reading, refusals, type Story, traffic } from './provoking.ts'
-
-type MetricName = keyof typeof EDGE_METRICS | keyof typeof INGRESS_METRICS | keyof typeof KERNEL_METRICS
+import { crash, limits, overload, refusals, traffic } from './provoking.ts'
 
 const UP = { route: 'up' }
 
-const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
+const PROVOKED: readonly ProvokedRow[] = [
   ['edge_cache_hits_total', { kind: 'memory' }, traffic],
   ['edge_cache_hits_total', { kind: 'storage' }, traffic],
   ['edge_cache_hits_total', { kind: 'cas' }, traffic],
@@ -79,61 +75,14 @@ const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
   ['tasks_aborted_total', { kind: 'fill-worker' }, crash],
 ]
 
-/** What this service cannot be made to count in virtual time, and the test of the layer below that does. */
-const ELSEWHERE: Readonly<Partial<Record<MetricName, string>>> = {
-  tasks_abandoned_total: 'packages/kernel/src/task/supervisor.test.ts',
-  breaker_open_total: 'packages/kernel/src/policy/breaker.test.ts',
-  breaker_state: 'packages/kernel/src/policy/breaker.test.ts',
-  internal_errors_total: 'packages/platform/src/http/answers.test.ts',
-  open_connections: 'node/test/storage-curl.test.ts',
-  connections_refused_total: 'packages/platform/src/http/connections.test.ts',
-  tls_handshake_failures_total: 'packages/platform/src/http/node-listener.test.ts',
-}
-
-const told = new Map<Story, Promise<Reading>>()
-
-describe('what a story provokes is counted', () => {
-  for (const [name, labels, story] of PROVOKED) {
-    const shown = Object.entries(labels).map(([label, value]) => `${label}=${value}`)
-    test(`${name} ${shown.join(' ')}`, async () => {
-      const reading = told.get(story) ?? story()
-      told.set(story, reading)
-      assert.ok((await reading)(name, labels) > 0)
-    })
-  }
-})
-
-const named = new Set<string>(PROVOKED.map(([name]) => name))
-
-function has(name: string, labels: Labels = {}): boolean {
-  return PROVOKED.some(
-    ([each, own]) => each === name && Object.entries(labels).every(([label, value]) => own[label] === value),
-  )
-}
-
-test('every metric has a story, or a test where it is counted', () => {
-  const all = Object.keys({ ...KERNEL_METRICS, ...INGRESS_METRICS, ...EDGE_METRICS })
-  assert.deepEqual(
-    all.filter((name) => !named.has(name) && !(name in ELSEWHERE)),
-    [],
-  )
-  for (const [name, file] of Object.entries(ELSEWHERE)) {
-    assert.ok(!named.has(name), `${name} has a story here`)
-    const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
-    assert.ok(text.includes(name), `${file} does not mention ${name}`)
-  }
+provokedSuite({
+  metrics: EDGE_METRICS,
+  topology: EDGE_TOPOLOGY,
+  errors: ['Busy', 'Timeout', 'Canceled', 'Lagging', 'RejectPolicy'],
+  rows: PROVOKED,
+  elsewhere: BROKEN_BELOW,
 })
 
 test('every reason to refuse is provoked', () => {
-  for (const reason of REJECT_REASONS) assert.ok(has('edge_rejects_total', { reason }), reason)
-})
-
-test('every queue and broadcast is filled until it loses something', () => {
-  const { queues, broadcasts } = EDGE_TOPOLOGY
-  for (const queue of Object.keys({ ...queues, ...broadcasts })) assert.ok(has('queue_dropped_total', { queue }), queue)
-})
-
-test('every error the design notes name for the edge is provoked', () => {
-  const kinds: readonly ErrorKind[] = ['Busy', 'Timeout', 'Canceled', 'Lagging', 'RejectPolicy']
-  for (const kind of kinds) assert.ok(has(ERRORS[kind].metric), `${kind}: ${ERRORS[kind].metric}`)
+  for (const reason of REJECT_REASONS) assert.ok(hasRow(PROVOKED, 'edge_rejects_total', { reason }), reason)
 })

@@ -1,29 +1,10 @@
 /** Stories that make the service count things. Each runs once, and what it counted is read before the service stops. */
 import { gzipSync } from 'node:zlib'
-import { KERNEL_METRICS, type Labels } from '@cairn/kernel'
-import { PrometheusMetrics } from '@cairn/platform'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { largest, type Reading, readMetrics, type Story } from '../../../verify/virtual/provoked-suite.ts'
 import type { Upstream } from './fake-upstream.ts'
 import { FakePacks, FakeStorage, fakeIndex } from './fakes.ts'
-import { LIVE, noise, TestEdge } from './harness.ts'
-
-/** The value of a series at the end of a story; of a histogram, how often it was observed. */
-export type Reading = (name: string, labels: Labels) => number
-
-export type Story = () => Promise<Reading>
-
-/** What is counted as it happens, and what is read from the queues when somebody scrapes. */
-async function read(edge: TestEdge): Promise<Reading> {
-  edge.running.ingress.updateMetrics()
-  const scraped = new PrometheusMetrics('edge', KERNEL_METRICS)
-  scraped.readQueues(edge.platform.topology)
-  const text = await scraped.exposition()
-  return (name, labels) => {
-    const pairs = Object.entries({ ...labels, service: 'edge' }).map(([label, value]) => `${label}="${value}"`)
-    const line = text.split('\n').find((row) => row.startsWith(`${name}{${pairs.join(',')}} `))
-    const counted = edge.metric(name, labels) + edge.metric(`${name}_count`, labels)
-    return Math.max(counted, Number(line?.split(' ').at(-1) ?? 0))
-  }
-}
+import { LIVE, TestEdge } from './harness.ts'
 
 async function stop(edge: TestEdge): Promise<void> {
   await edge.world.run(edge.running.stop())
@@ -31,7 +12,7 @@ async function stop(edge: TestEdge): Promise<void> {
 }
 
 async function end(edge: TestEdge): Promise<Reading> {
-  const reading = await read(edge)
+  const reading = await readMetrics(edge)
   await stop(edge)
   return reading
 }
@@ -83,7 +64,7 @@ export const traffic: Story = async () => {
   await edge.sleep(1100)
   const held = edge.send('GET', `${UP}/held`)
   await edge.sleep(1)
-  const reading = await read(edge)
+  const reading = await readMetrics(edge)
   await edge.world.run(held)
   await stop(edge)
   return reading
@@ -132,12 +113,12 @@ export const overload: Story = async () => {
   const edge = await TestEdge.start({ config: { ...LIVE, workers: 2, ingress }, upstream })
   const waiting = Array.from({ length: 650 }, async (_, at) => await edge.send('GET', `${UP}/${at}`))
   await edge.sleep(100)
-  const full = await read(edge)
+  const full = await readMetrics(edge)
   await edge.sleep(5500)
-  const late = await read(edge)
+  const late = await readMetrics(edge)
   await edge.world.run(Promise.all(waiting))
   await stop(edge)
-  return (name, labels) => Math.max(full(name, labels), late(name, labels))
+  return largest(full, late)
 }
 
 /** Too many at once, and a store without a disk that is too small. */
@@ -176,7 +157,7 @@ export const crash: Story = async () => {
   await edge.world.run(edge.running.stop())
   await edge.send('GET', `${UP}/late`)
   await edge.world.run(stranded)
-  const reading = await read(edge)
+  const reading = await readMetrics(edge)
   await edge.world.run(edge.platform.workers.close())
   return reading
 }

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { addressOf } from '@cairn/wire'
+import { type Answer } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { FakePacks, FakeStorage, fakeIndex } from './fakes.ts'
-import { type Answer, LIVE, noise, TestEdge } from './harness.ts'
+import { LIVE, TestEdge } from './harness.ts'
 
 const BYTES = noise(150_000)
 const SMALL = noise(3_000, 2)

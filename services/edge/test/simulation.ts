@@ -8,10 +8,12 @@
  */
 import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Answer } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
 import type { VirtualWorld } from '../../../verify/virtual/world.ts'
 import type { Piece, Upstream } from './fake-upstream.ts'
-import { type Answer, LIVE, noise, TestEdge } from './harness.ts'
+import { LIVE, TestEdge } from './harness.ts'
 
 const CLIENTS = 4
 const KEYS = 3

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { FakePacks, FakeStorage, fakeIndex } from './fakes.ts'
-import { isProblem, LIVE, noise, TestEdge } from './harness.ts'
+import { isProblem, LIVE, TestEdge } from './harness.ts'
 
 const PAGE = '<script>parent.attack()</script>'
 
@@ -47,7 +48,7 @@ describe('a site under a path', () => {
     const { edge } = await start()
     const answer = await edge.get('/edge/assets/n/letter/index.html')
     isProblem(answer, 404, 'not_found')
-    assert.match(String(answer.json()['detail']), /no directory; its bytes are at \/edge\/assets\/b3\/[0-9a-f]{64}/)
+    assert.match(String(answer.fields()['detail']), /no directory; its bytes are at \/edge\/assets\/b3\/[0-9a-f]{64}/)
     await edge.stop()
   })
 
@@ -90,12 +91,12 @@ describe('a site under a path', () => {
 describe('a site on its own origin', () => {
   test('runs as what it is, at its host, with every path its own', async () => {
     const { edge } = await start({ sites: { docs: 'site@1.0', 'docs.example.org': 'bare' } })
-    const root = await edge.get('/', {}, { host: 'docs.localhost:7074' })
+    const root = await edge.get('/', { host: 'docs.localhost:7074' })
     assert.equal(root.body.toString(), PAGE)
     assert.equal(root.headers['content-security-policy'], undefined)
-    assert.equal((await edge.get('/events', {}, { host: 'docs.localhost' })).body.toString(), 'a file')
-    assert.equal((await edge.get('/', {}, { host: 'docs.example.org' })).body.toString(), 'bare')
-    assert.equal((await edge.get('/docs', {}, { host: 'docs.localhost' })).headers['location'], './docs/')
+    assert.equal((await edge.get('/events', { host: 'docs.localhost' })).body.toString(), 'a file')
+    assert.equal((await edge.get('/', { host: 'docs.example.org' })).body.toString(), 'bare')
+    assert.equal((await edge.get('/docs', { host: 'docs.localhost' })).headers['location'], './docs/')
     await edge.stop()
   })
 
@@ -110,10 +111,10 @@ describe('a site on its own origin', () => {
       '/edge/assets/u/up/x',
       '/edge/assets/n/bare/',
     ]) {
-      const answer = await edge.get(path, {}, { host: 'docs.localhost' })
+      const answer = await edge.get(path, { host: 'docs.localhost' })
       assert.equal(`${answer.status} ${answer.body.toString()}`, '404 not here', path)
     }
-    assert.equal((await edge.ask('POST', '/edge/assets/u/up/x', { host: 'docs.localhost' })).status, 405)
+    assert.equal((await edge.ask('POST', '/edge/assets/u/up/x', { headers: { host: 'docs.localhost' } })).status, 405)
     await edge.stop()
   })
 })

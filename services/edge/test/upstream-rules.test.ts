@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Answer, FRESH, isProblem, LIVE, noise, UP_PATH as PATH, withEdge } from './harness.ts'
+import { type Answer } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { FRESH, isProblem, LIVE, UP_PATH as PATH, withEdge } from './harness.ts'
 
 describe('what an upstream is told', () => {
   test('only what it may hear: no credentials, no cookies, nothing unlisted', async () => {

@@ -3,8 +3,9 @@ import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { isKind } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
+import { noise } from '../../../verify/virtual/noise.ts'
 import type { Upstream } from './fake-upstream.ts'
-import { FRESH, isProblem, LIVE, noise, UP_PATH as PATH, TestEdge, withEdge } from './harness.ts'
+import { FRESH, isProblem, LIVE, UP_PATH as PATH, TestEdge, withEdge } from './harness.ts'
 
 describe('a fill', () => {
   test('is one question, whoever asks, and a hit after that', async () => {

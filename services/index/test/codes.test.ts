@@ -1,12 +1,13 @@
 /** Every code a client of this service may have to understand, each provoked once; one without a row fails the last test. */
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { CairnError } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
+import type { Answer } from '../../../verify/virtual/answer.ts'
+import { codesSuite } from '../../../verify/virtual/codes-suite.ts'
 import { INDEX_CODES } from '../src/errors.ts'
 import { indexRoutes } from '../src/routes.ts'
-import { type Answer, isProblem, type ServiceOptions, TestService } from './harness.ts'
+import { type ServiceOptions, TestService } from './harness.ts'
 import { TestNames } from './neighbours.ts'
 import { type Behaviour, TestNetwork } from './network.ts'
 
@@ -100,33 +101,14 @@ const OWN: Readonly<Record<string, () => Promise<Answer>>> = {
   },
 }
 
-async function declared(): Promise<Map<string, Set<number>>> {
-  const service = await TestService.start({ config: { facets: { search: true, graph: true } } })
-  const codes = new Map<string, Set<number>>()
-  for (const { errors = {} } of indexRoutes(service.parts))
-    for (const [code, status] of Object.entries(errors)) codes.set(code, (codes.get(code) ?? new Set()).add(status))
-  await service.stop()
-  return codes
-}
-
-describe('an error is answered with its code and the status its routes declare', () => {
-  for (const [code, provoke] of Object.entries(OWN)) {
-    test(code, async () => {
-      const answer = await provoke()
-      isProblem(answer, answer.status, code)
-      assert.ok((await declared()).get(code)?.has(answer.status), String(answer.status))
-    })
-  }
-})
-
-describe('what is known by another name inside is answered with the name clients know', () => {
-  for (const [code, provoke] of Object.entries(RENAMED))
-    test(code, async () => {
-      const answer = await provoke()
-      isProblem(answer, answer.status, INDEX_CODES[code] ?? assert.fail())
-    })
-})
-
-test('no route declares a code that is not provoked here', async () => {
-  assert.deepEqual([...(await declared()).keys()].sort(), Object.keys(OWN).sort())
+codesSuite({
+  own: OWN,
+  renamed: RENAMED,
+  names: INDEX_CODES,
+  routes: async () => {
+    const service = await TestService.start({ config: { facets: { search: true, graph: true } } })
+    const routes = indexRoutes(service.parts)
+    await service.stop()
+    return routes
+  },
 })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Address, addressOf } from '@cairn/wire'
-import { type Answer, isProblem, TestService } from './harness.ts'
+import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
+import { TestService } from './harness.ts'
 import { type Behaviour, signedProvider, TestNetwork } from './network.ts'
 
 const WALL = 1_700_000_000_000

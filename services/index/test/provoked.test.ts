@@ -2,21 +2,15 @@
  * Every metric the service has, each counted by a story that provokes it; every bound, by the metric that counts what
  * went over it; every error the design notes name, by its metric. A metric without a row fails the last tests.
  */
-import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
-import { ERRORS, type ErrorKind, KERNEL_METRICS, type Labels } from '@cairn/kernel'
-import { INGRESS_METRICS } from '@cairn/platform'
+import { type ProvokedRow, provokedSuite } from '../../../verify/virtual/provoked-suite.ts'
 import { slotOf } from '../src/domain/target-slot.ts'
 import { INDEX_METRICS } from '../src/metrics.ts'
 import { INDEX_TOPOLOGY } from '../src/topology.ts'
-import { crash, lag, overload, type Reading, refusals, type Story, telling, traffic, trouble } from './provoking.ts'
-
-type MetricName = keyof typeof INDEX_METRICS | keyof typeof INGRESS_METRICS | keyof typeof KERNEL_METRICS
+import { crash, lag, overload, refusals, telling, traffic, trouble } from './provoking.ts'
 
 const PEER = slotOf('peer-0')
 
-const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
+const PROVOKED: readonly ProvokedRow[] = [
   ['resolve_latency_seconds', {}, traffic],
   ['index_dht_lookup_ms', {}, traffic],
   ['index_resolves_total', { type: 'name', source: 'registry' }, traffic],
@@ -100,11 +94,7 @@ const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
 ]
 
 /** What this service by itself cannot be made to count in virtual time, and the test that provokes it. */
-const ELSEWHERE: Readonly<Partial<Record<MetricName, string>>> = {
-  tasks_abandoned_total: 'packages/kernel/src/task/supervisor.test.ts',
-  internal_errors_total: 'packages/platform/src/http/answers.test.ts',
-  open_connections: 'node/test/storage-curl.test.ts',
-  connections_refused_total: 'packages/platform/src/http/connections.test.ts',
+const ELSEWHERE = {
   index_registry_checks_total: 'verify/chaos/index/counted.test.ts',
   index_registry_refused_total: 'verify/chaos/index/counted.test.ts',
   index_registry_version: 'verify/chaos/index/counted.test.ts',
@@ -112,49 +102,12 @@ const ELSEWHERE: Readonly<Partial<Record<MetricName, string>>> = {
   provider_republish_total: 'verify/chaos/index/counted.test.ts',
   provider_requests_total: 'verify/chaos/index/counted.test.ts',
   dht_lookup_hops_histogram: 'verify/chaos/index/counted.test.ts',
-  tls_handshake_failures_total: 'packages/platform/src/http/node-listener.test.ts',
 }
 
-const told = new Map<Story, Promise<Reading>>()
-
-describe('what a story provokes is counted', () => {
-  for (const [name, labels, story] of PROVOKED) {
-    const shown = Object.entries(labels).map(([label, value]) => `${label}=${value}`)
-    test(`${name} ${shown.join(' ')}`, async () => {
-      const reading = told.get(story) ?? story()
-      told.set(story, reading)
-      assert.ok((await reading)(name, labels) > 0)
-    })
-  }
-})
-
-const named = new Set<string>(PROVOKED.map(([name]) => name))
-
-function has(name: string, labels: Labels = {}): boolean {
-  return PROVOKED.some(
-    ([each, own]) => each === name && Object.entries(labels).every(([label, value]) => own[label] === value),
-  )
-}
-
-test('every metric has a story, or a test where it is counted', () => {
-  const all = Object.keys({ ...KERNEL_METRICS, ...INGRESS_METRICS, ...INDEX_METRICS })
-  assert.deepEqual(
-    all.filter((name) => !named.has(name) && !(name in ELSEWHERE)),
-    [],
-  )
-  for (const [name, file] of Object.entries(ELSEWHERE)) {
-    assert.ok(!named.has(name), `${name} has a story here`)
-    const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
-    assert.ok(text.includes(name), `${file} does not mention ${name}`)
-  }
-})
-
-test('every queue and broadcast is filled until it loses something', () => {
-  const { queues, broadcasts } = INDEX_TOPOLOGY
-  for (const queue of Object.keys({ ...queues, ...broadcasts })) assert.ok(has('queue_dropped_total', { queue }), queue)
-})
-
-test('every error the design notes name for the index is provoked', () => {
-  const kinds: readonly ErrorKind[] = ['Busy', 'Timeout', 'BreakerOpen', 'Canceled', 'Lagging']
-  for (const kind of kinds) assert.ok(has(ERRORS[kind].metric), `${kind}: ${ERRORS[kind].metric}`)
+provokedSuite({
+  metrics: INDEX_METRICS,
+  topology: INDEX_TOPOLOGY,
+  errors: ['Busy', 'Timeout', 'BreakerOpen', 'Canceled', 'Lagging'],
+  rows: PROVOKED,
+  elsewhere: ELSEWHERE,
 })

@@ -1,16 +1,11 @@
 /** Stories that make the service count things. Each runs once, and what it counted is read before the service stops. */
-import { KERNEL_METRICS, type Labels } from '@cairn/kernel'
-import { PrometheusMetrics } from '@cairn/platform'
+
 import { type Address, addressOf, toBase64url } from '@cairn/wire'
+import { largest, type Reading, readMetrics, type Story } from '../../../verify/virtual/provoked-suite.ts'
 import { TestService, tokenFor } from './harness.ts'
 import { means, outside, TestNames, TestStorage } from './neighbours.ts'
 import { type Behaviour, recordOf, signedProvider, TestNetwork, unsignedProvider } from './network.ts'
 import { startPair } from './pair.ts'
-
-/** The value of a series at the end of a story; of a histogram, how often it was observed. */
-export type Reading = (name: string, labels: Labels) => number
-
-export type Story = () => Promise<Reading>
 
 const WALL = 1_700_000_000_000
 const object = (count: number): Address => addressOf(Buffer.from(`object ${count}`))
@@ -20,20 +15,6 @@ const finds = (afterMs: number, who = 2): Behaviour => ({
   providers: (cid) => [signedProvider(who, cid, WALL, { region: 'eu', ageMs: who === 3 ? 3_600_000 : 0 })],
 })
 const HANGS: Behaviour = { does: 'hang' }
-
-/** What is counted as it happens, and what is read from the queues when somebody scrapes. */
-async function read(service: TestService): Promise<Reading> {
-  service.running.ingress.updateMetrics()
-  const scraped = new PrometheusMetrics('index', KERNEL_METRICS)
-  scraped.readQueues(service.platform.topology)
-  const text = await scraped.exposition()
-  return (name, labels) => {
-    const pairs = Object.entries({ ...labels, service: 'index' }).map(([label, value]) => `${label}="${value}"`)
-    const line = text.split('\n').find((row) => row.startsWith(`${name}{${pairs.join(',')}} `))
-    const counted = service.metric(name, labels) + service.metric(`${name}_count`, labels)
-    return Math.max(counted, Number(line?.split(' ').at(-1) ?? 0))
-  }
-}
 
 /** Questions of every kind, answered from everywhere; pins, records and reports. */
 export const traffic: Story = async () => {
@@ -76,7 +57,7 @@ export const traffic: Story = async () => {
   const body = { provider: '12D3KooWx', reason: 'corrupt' }
   await service.ask('POST', `/providers/${object(9)}/report`, { body })
   await service.sleep(5000)
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.stop()
   return reading
 }
@@ -102,7 +83,7 @@ export const trouble: Story = async () => {
   for (let at = 4; at <= 8; at += 1) await service.ask('GET', `/resolve/${object(at)}`)
   await service.sleep(1000)
   await service.ask('GET', `/resolve/${object(9)}`)
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.stop()
   return reading
 }
@@ -120,7 +101,7 @@ export const refusals: Story = async () => {
   await service.ask('POST', '/admin/pin', { body: Buffer.alloc(1024 * 1024 + 1) })
   for (const token of [null, tokenFor(['index:read'])]) await service.ask('POST', '/admin/pin', { body: {}, token })
   for (let at = 0; at < 120; at += 1) await service.send('GET', '/nothing', { from: '192.0.2.9' })
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.stop()
   return reading
 }
@@ -150,7 +131,7 @@ export const overload: Story = async () => {
     service.parts.reindex.trySend({ question: { tag: 'providers', cid: object(1) }, priority: 'normal' })
   const streams = [1, 2].map(async () => await service.begin('GET', '/events'))
   await service.world.clock.settle()
-  const full = await read(service)
+  const full = await readMetrics(service)
   const inflight = full('inflight_requests', { route: '/resolve/:key' })
   const { current } = service.config
   service.config.swap({ values: { ...current, dht: { ...current.dht, deadline: 10 } }, origins: {} })
@@ -159,14 +140,14 @@ export const overload: Story = async () => {
   await service.world.run(Promise.all([...waiting, ...searches, ...more, ...slow]))
   for (let at = 0; at < 1200; at += 1)
     service.parts.cache.keep(`key ${at}`, { finding: { tag: 'nothing' }, names: 0 }, 1)
-  const late = await read(service)
+  const late = await readMetrics(service)
   for (const stream of await Promise.all(streams)) {
     const { body } = stream
     if (typeof body === 'object' && Symbol.asyncIterator in body) await body[Symbol.asyncIterator]().return?.()
   }
   await service.world.run(service.running.stop())
   await service.world.run(service.platform.workers.close())
-  return (name, labels) => (name === 'inflight_requests' ? inflight : Math.max(full(name, labels), late(name, labels)))
+  return (name, labels) => (name === 'inflight_requests' ? inflight : largest(full, late)(name, labels))
 }
 
 /** A subscriber of events that does not read. */
@@ -176,7 +157,7 @@ export const lag: Story = async () => {
   const body = { cid: object(1), action: 'pin', corr_id: 'x' } as const
   for (let count = 0; count < 1100; count += 1) service.parts.events.publish({ topic: 'index.pin.changed', body })
   slow.tryReceive()
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.stop()
   return reading
 }
@@ -210,7 +191,7 @@ export const crash: Story = async () => {
   await service.world.run(stranded)
   await service.world.run(stopping)
   await service.world.run(service.platform.workers.close())
-  return await read(service)
+  return await readMetrics(service)
 }
 
 /** Indexes that take what they are told, refuse it, and do not listen. */
@@ -220,8 +201,8 @@ export const telling: Story = async () => {
     const { world, storage, teller, stop } = await startPair(() => status, token)
     storage.ingest(object(1))
     await world.run(world.sleep(1000))
-    readings.push(await read(teller))
+    readings.push(await readMetrics(teller))
     await stop()
   }
-  return (name, labels) => Math.max(...readings.map((reading) => reading(name, labels)))
+  return largest(...readings)
 }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { addressOf, toBase64url } from '@cairn/wire'
-import { isProblem, TestService, tokenFor } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { TestService, tokenFor } from './harness.ts'
 import { means, outside, TestNames, TestStorage } from './neighbours.ts'
 import { type Behaviour, recordOf, signedProvider, TestNetwork } from './network.ts'
 

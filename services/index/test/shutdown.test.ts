@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
-import { isProblem, TestService } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { TestService } from './harness.ts'
 import { TestNames } from './neighbours.ts'
 import { type Behaviour, signedProvider, TestNetwork } from './network.ts'
 

@@ -10,9 +10,10 @@
 import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
 import { type Address, addressOf } from '@cairn/wire'
+import { type Answer } from '../../../verify/virtual/answer.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
 import type { VirtualWorld } from '../../../verify/virtual/world.ts'
-import { type Answer, TestService } from './harness.ts'
+import { TestService } from './harness.ts'
 import { TestStorage } from './neighbours.ts'
 import { type Behaviour, signedProvider, TestNetwork } from './network.ts'
 

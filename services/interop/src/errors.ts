@@ -3,6 +3,17 @@ import { CairnError, type ErrorKind } from '@cairn/kernel'
 import { DENY_REASONS, type DenyRow } from '@cairn/wire'
 import { REASONS, type ReasonCode } from './reasons.ts'
 
+const SILENCE = [
+  'unreachable',
+  'connection_lost',
+  'bad_answer',
+  'http_500',
+  'http_502',
+  'http_503',
+  'http_504',
+] as const
+const UNAVAILABLE = { code: 'DOWNSTREAM_UNAVAILABLE', status: REASONS.DOWNSTREAM_UNAVAILABLE.status } as const
+
 /** What the pipeline and the store call an error, and what this service's clients know it as. */
 export const INTEROP_CODES: Readonly<Record<string, string | { readonly code: ReasonCode; readonly status: number }>> =
   {
@@ -25,6 +36,8 @@ export const INTEROP_CODES: Readonly<Record<string, string | { readonly code: Re
     not_ready: 'DOWNSTREAM_UNAVAILABLE',
     drive_stalled: 'DOWNSTREAM_UNAVAILABLE',
     no_space: 'DOWNSTREAM_UNAVAILABLE',
+    // Another service is gone, or something in front of it answers that does not speak as services do.
+    ...Object.fromEntries(SILENCE.map((code) => [code, UNAVAILABLE])),
   }
 
 function capabilityReason(reason: string, { kind }: DenyRow): ReasonCode {

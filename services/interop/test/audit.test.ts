@@ -107,7 +107,7 @@ test('a flood of refusals drops the oldest of them, counted, and never a line of
   let accepted = 0
   for (let wave = 0; wave < 5; wave += 1) {
     const bad = Array.from({ length: 500 }, async (_each, n) => {
-      return await service.sendGithub(`{"bad":${n}}`, { secret: 'wrong', address: `10.${wave}.${n >> 8}.${n & 255}` })
+      return await service.sendGithub(`{"bad":${n}}`, { secret: 'wrong', from: `10.${wave}.${n >> 8}.${n & 255}` })
     })
     const good = Array.from({ length: 3 }, async (_each, n) => await service.sendGithub(`{"good":${3 * wave + n}}`))
     const answers = await service.world.run(Promise.all([...bad, ...good]))

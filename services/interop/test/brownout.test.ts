@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
-import { isProblem, TestService } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { TestService } from './harness.ts'
 
 const BROKEN = new CairnError('StorageBusy', 'The drive does not answer.', { code: 'drive_stalled' })
 
@@ -84,7 +85,7 @@ test('a queue that stays full begins a brownout; it says so on the bus', async (
   const heard = service.parts.events.subscribe()
   service.storage.latencyMs = 200_000
   const waiting = Array.from({ length: 470 }, async (_each, n) => {
-    return await service.sendGithub(`{"n":${n}}`, { address: `10.0.${n >> 8}.${n & 255}` })
+    return await service.sendGithub(`{"n":${n}}`, { from: `10.0.${n >> 8}.${n & 255}` })
   })
   await service.sleep(62_500)
   assert.equal(service.parts.pressure.isBrown, true)

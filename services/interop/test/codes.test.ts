@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { CairnError } from '@cairn/kernel'
+import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
 import { INTEROP_METRICS } from '../src/metrics.ts'
 import { REASONS, type ReasonCode } from '../src/reasons.ts'
-import { type Answer, anchoringRegistry, isProblem, TestService, tokenFor } from './harness.ts'
+import { anchoringRegistry, TestService, tokenFor } from './harness.ts'
 
 type Provoke = (service: TestService) => Promise<Answer>
 
@@ -31,10 +32,10 @@ const PROVOKED: Readonly<Record<ReasonCode, Provoke>> = {
       yield Buffer.from('{}')
     }
     const held = Array.from({ length: 16 }, async () => {
-      return await service.send('POST', '/webhooks/github', { token: null, stream: slowly(), address: '192.0.2.1' })
+      return await service.send('POST', '/webhooks/github', { token: null, body: slowly(), from: '192.0.2.1' })
     })
     await service.sleep(1)
-    const answer = await service.github('{}', { address: '192.0.2.1' })
+    const answer = await service.github('{}', { from: '192.0.2.1' })
     release.resolve()
     await service.world.run(Promise.all(held))
     return answer
@@ -42,7 +43,7 @@ const PROVOKED: Readonly<Record<ReasonCode, Provoke>> = {
   BACKPRESSURE: async (service) => {
     service.storage.latencyMs = 1500
     const webhooks = Array.from({ length: 600 }, async (_each, n) => {
-      return await service.sendGithub(`{"n":${n}}`, { address: `10.0.${n >> 8}.${n & 255}` })
+      return await service.sendGithub(`{"n":${n}}`, { from: `10.0.${n >> 8}.${n & 255}` })
     })
     const answers = await service.world.run(Promise.all(webhooks))
     service.storage.latencyMs = 0
@@ -102,7 +103,7 @@ test('every metric of ours moves', async () => {
   await service.ask('POST', `/mailbox/github/${receipt.id}/nack`, { body: receipt })
   await service.ask('POST', '/mailbox/github/replay', { body: {} })
   const flood = Array.from({ length: 700 }, async (_each, n) => {
-    return await service.sendGithub(`{"bad":${n}}`, { secret: 'wrong', address: `10.0.${n >> 8}.${n & 255}` })
+    return await service.sendGithub(`{"bad":${n}}`, { secret: 'wrong', from: `10.0.${n >> 8}.${n & 255}` })
   })
   await service.world.run(Promise.all(flood))
   await service.sleep(3000)

@@ -23,7 +23,7 @@ for (const pieceBytes of [1, 7, 4096, 50_000]) {
     })
     const body = Buffer.from(text)
     const headers = { 'content-length': String(body.length) }
-    const answer = await service.github(text, { headers, stream: throughOneBuffer(body, pieceBytes) })
+    const answer = await service.github(text, { headers, body: throughOneBuffer(body, pieceBytes) })
     assert.equal(answer.status, 202, answer.body.toString())
     assert.deepEqual(Buffer.from(service.storage.objects.get(addressOf(body))!), body)
     await service.stop()

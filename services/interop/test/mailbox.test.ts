@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isProblem, TestService, tokenFor } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { TestService, tokenFor } from './harness.ts'
 
 test('the life of a message over HTTP: lease, give back, lease, acknowledge', async () => {
   const service = await TestService.start()

@@ -1,7 +1,8 @@
 /** Queues, seats and rates at their bounds: who is turned away, how, and who is not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isProblem, TestService } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { TestService } from './harness.ts'
 
 test('a full work queue refuses at once with 429, and never waits; webhooks have a share that puts cannot use', async () => {
   const service = await TestService.start({
@@ -17,7 +18,7 @@ test('a full work queue refuses at once with 429, and never waits; webhooks have
   isProblem(await service.world.run(put(999)), 429, 'BACKPRESSURE')
   assert.equal(service.platform.clock.now(), now)
   const webhooks = Array.from({ length: 256 }, async (_each, n) => {
-    return await service.sendGithub(`{"n":${n}}`, { address: `10.1.0.${n}` })
+    return await service.sendGithub(`{"n":${n}}`, { from: `10.1.0.${n}` })
   })
   await service.world.run(service.world.sleep(10))
   isProblem(await service.github('{"one":"more"}'), 429, 'BACKPRESSURE')
@@ -41,16 +42,16 @@ test('one address verifies so many at once and no more; others are not held up',
     return await service.send('POST', '/webhooks/github', {
       headers,
       token: null,
-      stream: slowly('{"n":1}'),
-      address: '192.0.2.1',
+      body: slowly('{"n":1}'),
+      from: '192.0.2.1',
     })
   })
   await service.world.run(service.world.sleep(1))
-  isProblem(await service.github('{"n":1}', { address: '192.0.2.1' }), 429, 'RATE_LIMIT')
-  assert.equal((await service.github('{"n":1}', { address: '192.0.2.2' })).status, 202)
+  isProblem(await service.github('{"n":1}', { from: '192.0.2.1' }), 429, 'RATE_LIMIT')
+  assert.equal((await service.github('{"n":1}', { from: '192.0.2.2' })).status, 202)
   release.resolve()
   await service.world.run(Promise.all(held))
-  assert.equal((await service.github('{"n":2}', { address: '192.0.2.1' })).status, 202)
+  assert.equal((await service.github('{"n":2}', { from: '192.0.2.1' })).status, 202)
   assert.equal(service.parts.gate.addresses, 0)
   await service.stop()
 })
@@ -61,7 +62,7 @@ test('a flood of bad signatures from many addresses leaves valid webhooks and re
   let served = 0
   for (let wave = 0; wave < 5; wave += 1) {
     const bad = Array.from({ length: 400 }, async (_each, n) => {
-      return await service.sendGithub(`{"bad":${n}}`, { secret: 'wrong', address: `10.${wave}.${n >> 8}.${n & 255}` })
+      return await service.sendGithub(`{"bad":${n}}`, { secret: 'wrong', from: `10.${wave}.${n >> 8}.${n & 255}` })
     })
     const good = Array.from({ length: 5 }, async (_each, n) => await service.sendGithub(`{"good":${5 * wave + n}}`))
     const reads = Array.from({ length: 5 }, async () => await service.send('GET', `/o/b3:${'0'.repeat(64)}`))

@@ -3,41 +3,21 @@
  * that counts what went over it; every error the design notes name, by its metric. Those of interop alone are in
  * `codes.test.ts`.
  */
-import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { CairnError, ERRORS, type ErrorKind, KERNEL_METRICS, type Labels } from '@cairn/kernel'
-import { INGRESS_METRICS, PrometheusMetrics, type Transport } from '@cairn/platform'
+import { CairnError } from '@cairn/kernel'
+import type { Transport } from '@cairn/platform'
+import {
+  largest,
+  type ProvokedRow,
+  provokedSuite,
+  readMetrics,
+  type Story,
+} from '../../../verify/virtual/provoked-suite.ts'
 import { INTEROP_TOPOLOGY } from '../src/topology.ts'
 import { TestService, tokenFor } from './harness.ts'
 
-type MetricName = keyof typeof INGRESS_METRICS | keyof typeof KERNEL_METRICS
-type Reading = (name: string, labels: Labels) => number
-type Story = () => Promise<Reading>
-
 const NONE = `/o/b3:${'0'.repeat(64)}`
 const TARGET = 'https://receiver.example/hook'
-
-/** What was counted until now, and what is read from the queues when somebody scrapes. */
-async function read(service: TestService): Promise<Reading> {
-  service.running.ingress.updateMetrics()
-  const scraped = new PrometheusMetrics('interop', KERNEL_METRICS)
-  scraped.readQueues(service.platform.topology)
-  const text = await scraped.exposition()
-  const values = new Map<string, number>()
-  for (const [name, labels] of PROVOKED) {
-    const pairs = Object.entries({ ...labels, service: 'interop' }).map(([label, value]) => `${label}="${value}"`)
-    const line = text.split('\n').find((row) => row.startsWith(`${name}{${pairs.join(',')}} `))
-    const counted = service.metric(name, labels) + service.metric(`${name}_count`, labels)
-    values.set(keyOf(name, labels), Math.max(counted, Number(line?.split(' ').at(-1) ?? 0)))
-  }
-  return (name, labels) => values.get(keyOf(name, labels)) ?? 0
-}
-
-function keyOf(name: string, labels: Labels): string {
-  return `${name} ${JSON.stringify(labels)}`
-}
 
 /** What is refused before it reaches anything. */
 const refusals: Story = async () => {
@@ -51,8 +31,8 @@ const refusals: Story = async () => {
   await service.ask('POST', '/put', { body: { payload: 'A'.repeat(1024 * 1024) } })
   for (const token of [null, tokenFor(['audit:read'])]) await service.ask('POST', '/put', { body: {}, token })
   await service.ask('GET', NONE)
-  for (let at = 0; at < 120; at += 1) await service.send('GET', '/nothing', { address: '192.0.2.9' })
-  const reading = await read(service)
+  for (let at = 0; at < 120; at += 1) await service.send('GET', '/nothing', { from: '192.0.2.9' })
+  const reading = await readMetrics(service)
   await service.stop()
   return reading
 }
@@ -67,15 +47,16 @@ const overload: Story = async () => {
   const put = async (): Promise<unknown> => await service.send('POST', '/put', { body: { payload: '' } })
   const waiting = Array.from({ length: 400 }, put)
   const webhooks = Array.from({ length: 600 }, async (_each, n) => {
-    return await service.sendGithub(`{"n":${n}}`, { address: `10.0.${n >> 8}.${n & 255}` })
+    return await service.sendGithub(`{"n":${n}}`, { from: `10.0.${n >> 8}.${n & 255}` })
   })
   const bad = Array.from({ length: 700 }, async (_each, n) => {
-    return await service.sendGithub('{}', { secret: 'wrong', address: `10.1.${n >> 8}.${n & 255}` })
+    return await service.sendGithub('{}', { secret: 'wrong', from: `10.1.${n >> 8}.${n & 255}` })
   })
   const streams = [1, 2].map(async () => await service.begin('GET', '/events'))
   await service.sleep(1)
   slow.tryReceive()
-  const reading = await read(service)
+  const reading = await readMetrics(service)
+  const inflight = reading('inflight_requests', { route: '/put' })
   const stopping = service.running.stop()
   await service.world.run(Promise.all([...waiting, ...webhooks, ...bad]))
   for (const stream of await Promise.all(streams)) {
@@ -84,8 +65,8 @@ const overload: Story = async () => {
   }
   await service.world.run(stopping)
   await service.world.run(service.platform.workers.close())
-  const stopped = await read(service)
-  return (name, labels) => Math.max(reading(name, labels), stopped(name, labels))
+  const stopped = await readMetrics(service)
+  return (name, labels) => (name === 'inflight_requests' ? inflight : largest(reading, stopped)(name, labels))
 }
 
 /** A storage that is slow, a receiver that fails, and a task that a defect ends. */
@@ -114,14 +95,14 @@ const trouble: Story = async () => {
   await service.sleep(60_000)
   service.storage.latencyMs = 2500
   await service.github('{"n":"slow"}')
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.world.run(service.running.stop())
   await service.world.run(service.platform.workers.close())
-  const stopped = await read(service)
-  return (name, labels) => Math.max(reading(name, labels), stopped(name, labels))
+  const stopped = await readMetrics(service)
+  return largest(reading, stopped)
 }
 
-const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
+const PROVOKED: readonly ProvokedRow[] = [
   ['http_requests_total', { route: '/put', method: 'POST', status: '401' }, refusals],
   ['request_latency_seconds', { route: '/put', method: 'POST' }, refusals],
   ['rejected_total', { reason: 'BODY_LIMIT' }, refusals],
@@ -157,50 +138,9 @@ const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
   ['breaker_state', { target: 'https://receiver.example', state: 'open' }, trouble],
 ]
 
-/** What this service cannot be made to count in virtual time, and the test that provokes it. */
-const ELSEWHERE: Readonly<Partial<Record<MetricName, string>>> = {
-  tasks_abandoned_total: 'packages/kernel/src/task/supervisor.test.ts',
-  internal_errors_total: 'packages/platform/src/http/answers.test.ts',
-  open_connections: 'node/test/storage-curl.test.ts',
-  connections_refused_total: 'packages/platform/src/http/connections.test.ts',
-  tls_handshake_failures_total: 'packages/platform/src/http/node-listener.test.ts',
-}
-
-const told = new Map<Story, Promise<Reading>>()
-
-describe('what a story provokes is counted', () => {
-  for (const [name, labels, story] of PROVOKED) {
-    const shown = Object.entries(labels).map(([label, value]) => `${label}=${value}`)
-    test(`${name} ${shown.join(' ')}`, async () => {
-      const reading = told.get(story) ?? story()
-      told.set(story, reading)
-      assert.ok((await reading)(name, labels) > 0)
-    })
-  }
-})
-
-const named = new Set<string>(PROVOKED.map(([name]) => name))
-
-test('every metric has a story, or a test where it is counted', () => {
-  const all = Object.keys({ ...KERNEL_METRICS, ...INGRESS_METRICS })
-  assert.deepEqual(
-    all.filter((name) => !named.has(name) && !(name in ELSEWHERE)),
-    [],
-  )
-  for (const [name, file] of Object.entries(ELSEWHERE)) {
-    assert.ok(!named.has(name), `${name} has a story here`)
-    const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
-    assert.ok(text.includes(name), `${file} does not mention ${name}`)
-  }
-})
-
-test('every queue and broadcast is filled until it loses something', () => {
-  const { queues, broadcasts } = INTEROP_TOPOLOGY
-  const lost = PROVOKED.filter(([name]) => name === 'queue_dropped_total').map(([, { queue }]) => queue)
-  assert.deepEqual(new Set(lost), new Set(Object.keys({ ...queues, ...broadcasts })))
-})
-
-test('every error the design notes name for interop is provoked', () => {
-  const kinds: readonly ErrorKind[] = ['Busy', 'Timeout', 'Canceled', 'Lagging', 'Backpressure']
-  for (const kind of kinds) assert.ok(named.has(ERRORS[kind].metric), `${kind}: ${ERRORS[kind].metric}`)
+provokedSuite({
+  metrics: {},
+  topology: INTEROP_TOPOLOGY,
+  errors: ['Busy', 'Timeout', 'Canceled', 'Lagging', 'Backpressure'],
+  rows: PROVOKED,
 })

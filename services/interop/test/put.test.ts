@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { addressOf } from '@cairn/wire'
-import { isProblem, TestService, tokenFor } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { TestService, tokenFor } from './harness.ts'
 
 const CHUNK = 64 * 1024
 const FOOBAR = 'b3:aa51dcd43d5c6c5203ee16906fd6b35db298b9b2e1de3fce81811d4806b76b7d'
@@ -69,14 +70,14 @@ test('a streamed put of any size has the address of its bytes, with two chunks i
   const headers = { 'content-type': 'application/octet-stream', 'transfer-encoding': 'chunked' }
   for (const size of [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 5 * CHUNK + 17]) {
     const bytes = Buffer.alloc(size, 7).map((_byte, index) => index % 251)
-    const answer = await service.ask('POST', '/put', { headers, stream: pieces(bytes, 10_007) })
+    const answer = await service.ask('POST', '/put', { headers, body: pieces(bytes, 10_007) })
     assert.equal(answer.status, 202, answer.body.toString())
     assert.equal(answer.fields()['address'], addressOf(bytes), `${size} bytes`)
   }
   assert.equal(service.storage.underWayMax, 1)
   // Two buffers take turns, however long the stream is.
   service.storage.buffers.clear()
-  await service.ask('POST', '/put', { headers, stream: pieces(Buffer.alloc(40 * CHUNK, 9), 100_000) })
+  await service.ask('POST', '/put', { headers, body: pieces(Buffer.alloc(40 * CHUNK, 9), 100_000) })
   assert.equal(service.storage.buffers.size, 2)
   assert.ok(service.metric('stream_chunks_total', { route: '/put' }) > 10)
   await service.stop()
@@ -87,7 +88,7 @@ test('a streamed put past its bound is 413 and leaves no object', async () => {
   const headers = { 'content-type': 'application/octet-stream' }
   const stream = pieces(Buffer.alloc(3 * CHUNK), 1000)
   isProblem(
-    await service.ask('POST', '/put', { headers: { ...headers, 'transfer-encoding': 'chunked' }, stream }),
+    await service.ask('POST', '/put', { headers: { ...headers, 'transfer-encoding': 'chunked' }, body: stream }),
     413,
     'BODY_LIMIT',
   )

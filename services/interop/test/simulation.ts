@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict'
 import { verifyAudit } from '@cairn/clients'
 import { type Random, SeededRandom } from '@cairn/kernel'
+import { liveThrough } from '../../../verify/virtual/lives.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
-import type { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { type Leased, TestService } from './harness.ts'
 import { TestStorage } from './test-storage.ts'
 
@@ -38,46 +38,15 @@ export async function simulateInterop(seed: number, options: SimulationOptions):
     const book: Book = { accepted: new Set(), seen: new Map(), asked: new Set(), acked: new Set(), count: 0 }
     const storage = new TestStorage(world.clock)
     const dice = Array.from({ length: CLIENTS }, () => new SeededRandom(world.nextSeed()))
-    for (let life = 1; life <= LIVES; life += 1) {
-      machine.faults.clear()
-      const service = await TestService.open({ storage, segmentBytes: 16 * 1024 }, world, machine)
-      await audit(service, book)
-      const isLast = life === LIVES
-      if (!isLast) machine.crashAfter(5 + Math.floor(random.next() * 40))
-      machine.faults.rates = { 'io-error': options.faultRate, 'short-write': options.faultRate }
-      await load(world, service, dice, book, options.operations)
-      machine.faults.clear()
-      if (!isLast) {
-        machine.crash()
-        continue
-      }
-      // Long enough for a drive that failed to have proved itself again.
-      await world.sleep(6_000)
-      await audit(service, book)
-      await service.shutDown()
-    }
+    await liveThrough(world, machine, {
+      count: LIVES,
+      faultRate: options.faultRate,
+      crashAfter: () => 5 + Math.floor(random.next() * 40),
+      open: async () => await TestService.open({ storage, segmentBytes: 16 * 1024 }, world, machine),
+      audit: async (service) => await audit(service, book),
+      load: (service) => dice.map(async (each) => await work(service, each, book, options.operations)),
+    })
   })
-}
-
-/** Lets every client work until it is done or the power is gone; what was under way then never settles. */
-async function load(
-  world: VirtualWorld,
-  service: TestService,
-  dice: readonly Random[],
-  book: Book,
-  operations: number,
-): Promise<void> {
-  const state = { active: dice.length }
-  const failures: unknown[] = []
-  for (const random of dice) {
-    work(service, random, book, operations)
-      .catch((error: unknown) => failures.push(error))
-      .finally(() => {
-        state.active -= 1
-      })
-  }
-  while (state.active > 0 && service.machine.isUp) await world.sleep(5)
-  if (failures.length > 0) throw failures[0]
 }
 
 async function work(service: TestService, random: Random, book: Book, count: number): Promise<void> {

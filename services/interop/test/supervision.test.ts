@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RegistryClient } from '@cairn/clients'
-import { isProblem, TestService } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { TestService } from './harness.ts'
 
 const PUSH = '{"ref":"refs/heads/main"}'
 // oxlint-disable-next-line unicorn/no-thenable -- a word of the configuration

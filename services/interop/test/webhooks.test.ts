@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
-import { isProblem, OLD_SECRET, TestService, tokenFor } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { OLD_SECRET, TestService, tokenFor } from './harness.ts'
 
 const PUSH = '{"ref":"refs/heads/main"}'
 const DAY_MS = 24 * 3_600_000

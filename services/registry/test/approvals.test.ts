@@ -4,8 +4,9 @@ import { describe, test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
 import { itemHash, type SignerSetItem, signerSetHash } from '@cairn/names'
 import { declaredKeys } from '@cairn/platform'
+import { isProblem } from '../../../verify/virtual/answer.ts'
 import { registrySection } from '../src/config.ts'
-import { isProblem, type ServiceOptions, TestService } from './harness.ts'
+import { type ServiceOptions, TestService } from './harness.ts'
 import {
   ALICE,
   BOB,

@@ -6,10 +6,13 @@ import { CairnError, isKind, SeededRandom } from '@cairn/kernel'
 import { itemHash, type SignerSetItem, signerSetHash } from '@cairn/names'
 import { readSecret, systemCrypto, writeSecret } from '@cairn/platform'
 import { encodeCheckpoint, encodeNote, noteSigner, signNote } from '@cairn/tlog'
+import type { Answer } from '../../../verify/virtual/answer.ts'
+import { codesSuite } from '../../../verify/virtual/codes-suite.ts'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
+import { writeFile } from '../../../verify/virtual/virtual-service.ts'
 import { REGISTRY_CODES } from '../src/errors.ts'
 import { registryRoutes } from '../src/routes.ts'
-import { gated, gates } from './gated-disk.ts'
-import { type Answer, DIRECTORY, isProblem, type ServiceOptions, TestService, tokenFor, writeFile } from './harness.ts'
+import { DIRECTORY, type ServiceOptions, TestService, tokenFor } from './harness.ts'
 import { ALICE, address, BOB, MALLORY, named, type Opened, publicHalf, rootsOf, Story } from './signers.ts'
 import { cosignature, WITNESSED } from './witness.ts'
 
@@ -270,35 +273,16 @@ const OWN: Readonly<Record<string, Provoke>> = {
   },
 }
 
-async function declared(): Promise<Map<string, Set<number>>> {
-  const service = await TestService.start(ROOTS)
-  const codes = new Map<string, Set<number>>()
-  for (const { errors = {} } of registryRoutes(service.parts))
-    for (const [code, status] of Object.entries(errors)) codes.set(code, (codes.get(code) ?? new Set()).add(status))
-  await service.stop()
-  return codes
-}
-
-describe('an error is answered with its code and the status its routes declare', () => {
-  for (const [code, provoke] of Object.entries(OWN))
-    test(code, async () => {
-      const answer = await provoke()
-      isProblem(answer, answer.status, code)
-      assert.ok((await declared()).get(code)?.has(answer.status), String(answer.status))
-    })
-})
-
-describe('what is known by another name inside is answered with the name clients know', () => {
-  for (const [code, provoke] of Object.entries(RENAMED))
-    test(code, async () => {
-      const answer = await provoke()
-      isProblem(answer, answer.status, REGISTRY_CODES[code] ?? '')
-    })
-})
-
-test('no route declares a code that is not provoked here, and none is renamed that is not', async () => {
-  assert.deepEqual([...(await declared()).keys()].sort(), Object.keys(OWN).sort())
-  assert.deepEqual(Object.keys(REGISTRY_CODES).sort(), Object.keys(RENAMED).sort())
+codesSuite({
+  own: OWN,
+  renamed: RENAMED,
+  names: REGISTRY_CODES,
+  routes: async () => {
+    const service = await TestService.start(ROOTS)
+    const routes = registryRoutes(service.parts)
+    await service.stop()
+    return routes
+  },
 })
 
 /** What a start is refused with; whoever operates the registry reads it, no client does. */

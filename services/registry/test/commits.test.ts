@@ -1,10 +1,11 @@
 /** What happens between a commit and its answer: batches, compare-and-set, and the power going at every arrow. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { isProblem } from '../../../verify/virtual/answer.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import type { CrashPoint } from '../src/domain/crash-points.ts'
 import type { VersionFacts } from '../src/domain/versions.ts'
-import { isProblem, TestService } from './harness.ts'
+import { TestService } from './harness.ts'
 import { readRecords } from './journal-records.ts'
 import { ALICE, BOB, named, type Opened, rootsOf, Story } from './signers.ts'
 

@@ -4,10 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import type { Fault, FaultyOperation } from '../../../verify/virtual/faults.ts'
 import type { VersionFacts } from '../src/domain/versions.ts'
-import { gated, gates } from './gated-disk.ts'
-import { isProblem, type ServiceOptions, TestService } from './harness.ts'
+import { type ServiceOptions, TestService } from './harness.ts'
 import { readRecords } from './journal-records.ts'
 import { ALICE, BOB, named, rootsOf, Story } from './signers.ts'
 

@@ -6,7 +6,8 @@ import { CairnError } from '@cairn/kernel'
 import { decodeLeaf, parseProof, verifyProof } from '@cairn/names'
 import { systemCrypto } from '@cairn/platform'
 import { type Address, addressOf, canonicalJson } from '@cairn/wire'
-import { isProblem, type ServiceOptions, TestService } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { type ServiceOptions, TestService } from './harness.ts'
 import { ALICE, named, rootsOf, Story } from './signers.ts'
 
 const ITEMS = Array.from({ length: 900 }, (_, at) => named(`large-${at}@1`, `${at}`))

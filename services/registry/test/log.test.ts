@@ -15,7 +15,8 @@ import {
   tileRoot,
 } from '@cairn/tlog'
 import { equalBytes } from '@cairn/wire'
-import { isProblem, TestService, tokenFor } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { TestService, tokenFor } from './harness.ts'
 import { ALICE, address, named, rootsOf, Story } from './signers.ts'
 
 const ONE_OF_ONE = rootsOf(1, [ALICE])

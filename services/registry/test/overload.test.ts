@@ -1,8 +1,9 @@
 /** Every bound, every overflow policy and every error kind of the registry, each provoked once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gated, gates } from './gated-disk.ts'
-import { isProblem, type ServiceOptions, TestService } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
+import { type ServiceOptions, TestService } from './harness.ts'
 import { ALICE, address, BOB, named, type Opened, rootsOf, Story, sign } from './signers.ts'
 
 const ONE_OF_TWO = rootsOf(1, [ALICE, BOB])

@@ -2,29 +2,12 @@
  * Every metric the service has, each counted by a story that provokes it; every bound, by the metric that counts what
  * went over it; every error the design notes name, by its metric. A metric without a row fails the last tests.
  */
-import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
-import { ERRORS, type ErrorKind, KERNEL_METRICS, type Labels } from '@cairn/kernel'
-import { INGRESS_METRICS } from '@cairn/platform'
+import { BROKEN_BELOW, type ProvokedRow, provokedSuite, RETRIED_BELOW } from '../../../verify/virtual/provoked-suite.ts'
 import { REGISTRY_METRICS } from '../src/metrics.ts'
 import { REGISTRY_TOPOLOGY } from '../src/topology.ts'
-import {
-  crash,
-  damage,
-  faults,
-  lag,
-  overload,
-  prunerBehind,
-  type Reading,
-  refusals,
-  type Story,
-  traffic,
-} from './provoking.ts'
+import { crash, damage, faults, lag, overload, prunerBehind, refusals, traffic } from './provoking.ts'
 
-type MetricName = keyof typeof REGISTRY_METRICS | keyof typeof INGRESS_METRICS | keyof typeof KERNEL_METRICS
-
-const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
+const PROVOKED: readonly ProvokedRow[] = [
   ['commit_cas_fail_total', {}, traffic],
   ['commit_latency_seconds', {}, traffic],
   ['registry_updates_total', { result: 'accepted' }, traffic],
@@ -95,58 +78,10 @@ const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
   ['tasks_aborted_total', { kind: 'request' }, crash],
 ]
 
-/** What this service cannot be made to count in virtual time, and the test of the layer below that does. */
-const ELSEWHERE: Readonly<Partial<Record<MetricName, string>>> = {
-  tasks_abandoned_total: 'packages/kernel/src/task/supervisor.test.ts',
-  backoff_retries_total: 'packages/kernel/src/policy/retry.test.ts',
-  breaker_open_total: 'packages/kernel/src/policy/breaker.test.ts',
-  breaker_state: 'packages/kernel/src/policy/breaker.test.ts',
-  internal_errors_total: 'packages/platform/src/http/answers.test.ts',
-  open_connections: 'node/test/storage-curl.test.ts',
-  connections_refused_total: 'packages/platform/src/http/connections.test.ts',
-  tls_handshake_failures_total: 'packages/platform/src/http/node-listener.test.ts',
-}
-
-const told = new Map<Story, Promise<Reading>>()
-
-describe('what a story provokes is counted', () => {
-  for (const [name, labels, story] of PROVOKED) {
-    const shown = Object.entries(labels).map(([label, value]) => `${label}=${value}`)
-    test(`${name} ${shown.join(' ')}`, async () => {
-      const reading = told.get(story) ?? story()
-      told.set(story, reading)
-      assert.ok((await reading)(name, labels) > 0)
-    })
-  }
-})
-
-const provoked = new Set<string>(PROVOKED.map(([name]) => name))
-
-function has(name: string, labels: Labels = {}): boolean {
-  return PROVOKED.some(
-    ([each, own]) => each === name && Object.entries(labels).every(([label, value]) => own[label] === value),
-  )
-}
-
-test('every metric has a story, or a test where it is counted', () => {
-  const all = Object.keys({ ...KERNEL_METRICS, ...INGRESS_METRICS, ...REGISTRY_METRICS })
-  assert.deepEqual(
-    all.filter((name) => !provoked.has(name) && !(name in ELSEWHERE)),
-    [],
-  )
-  for (const [name, file] of Object.entries(ELSEWHERE)) {
-    assert.ok(!provoked.has(name), `${name} has a story here`)
-    const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
-    assert.ok(text.includes(name), `${file} does not mention ${name}`)
-  }
-})
-
-test('every queue and broadcast is filled until it loses something', () => {
-  const { queues, broadcasts } = REGISTRY_TOPOLOGY
-  for (const queue of Object.keys({ ...queues, ...broadcasts })) assert.ok(has('queue_dropped_total', { queue }), queue)
-})
-
-test('every error the design notes name for the registry is provoked', () => {
-  const kinds: readonly ErrorKind[] = ['Busy', 'Timeout', 'Canceled', 'Lagging', 'ChainMismatch', 'StorageBusy']
-  for (const kind of kinds) assert.ok(has(ERRORS[kind].metric), `${kind}: ${ERRORS[kind].metric}`)
+provokedSuite({
+  metrics: REGISTRY_METRICS,
+  topology: REGISTRY_TOPOLOGY,
+  errors: ['Busy', 'Timeout', 'Canceled', 'Lagging', 'ChainMismatch', 'StorageBusy'],
+  rows: PROVOKED,
+  elsewhere: { ...RETRIED_BELOW, ...BROKEN_BELOW },
 })

@@ -4,9 +4,10 @@ import { describe, test } from 'node:test'
 import { itemHash, parseProof, verifyProof } from '@cairn/names'
 import { systemCrypto } from '@cairn/platform'
 import { inclusionProof, verifyInclusion } from '@cairn/tlog'
+import { isProblem } from '../../../verify/virtual/answer.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import type { CrashPoint } from '../src/domain/crash-points.ts'
-import { isProblem, type ServiceOptions, TestService } from './harness.ts'
+import { type ServiceOptions, TestService } from './harness.ts'
 import { ALICE, BOB, named, rootsOf, Story } from './signers.ts'
 
 const ROOTS = rootsOf(1, [ALICE, BOB])

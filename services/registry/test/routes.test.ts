@@ -4,8 +4,10 @@ import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { artifactHash, itemHash, parseArtifact, parseTrust } from '@cairn/names'
 import { canonicalJson, encodeCbor, parseJson } from '@cairn/wire'
+import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
+import { type Asking } from '../../../verify/virtual/virtual-service.ts'
 import type { VersionFacts } from '../src/domain/versions.ts'
-import { type Answer, type Asking, isProblem, TestService, tokenFor } from './harness.ts'
+import { TestService, tokenFor } from './harness.ts'
 import { ALICE, address, BOB, named, type Opened, rootsOf, Story } from './signers.ts'
 
 const OPTIONS = rootsOf(1, [ALICE, BOB])

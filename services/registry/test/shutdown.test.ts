@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deadline, isKind } from '@cairn/kernel'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import { REGISTRY_TOPOLOGY } from '../src/topology.ts'
-import { gated, gates } from './gated-disk.ts'
-import { isProblem, TestService } from './harness.ts'
+import { TestService } from './harness.ts'
 import { ALICE, named, rootsOf, Story } from './signers.ts'
 
 const OPTIONS = rootsOf(1, [ALICE])

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import type { Item, Signer } from '@cairn/names'
 import { systemCrypto } from '@cairn/platform'
 import { type Address, addressOf, toBase64url } from '@cairn/wire'
+import { type Answer } from '../../../verify/virtual/answer.ts'
+import { type Asking } from '../../../verify/virtual/virtual-service.ts'
 import type { VersionFacts } from '../src/domain/versions.ts'
-import type { Answer, Asking, ServiceOptions, TestService } from './harness.ts'
+import type { ServiceOptions, TestService } from './harness.ts'
 
 export interface TestSigner extends Signer {
   readonly seed: Uint8Array

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
 import { type Item, itemHash } from '@cairn/names'
+import { liveThrough } from '../../../verify/virtual/lives.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
-import type { VirtualWorld } from '../../../verify/virtual/world.ts'
 import type { VersionFacts } from '../src/domain/versions.ts'
 import { TestService } from './harness.ts'
 import { ALICE, BOB, named, type Opened, rootsOf, sign } from './signers.ts'
@@ -53,46 +53,15 @@ export async function simulateRegistry(seed: number, options: SimulationOptions)
         meaning: 1000 * at,
       }),
     )
-    for (let life = 1; life <= LIVES; life += 1) {
-      machine.faults.clear()
-      const service = await TestService.open(OPTIONS, world, machine)
-      await audit(service, book)
-      const isLast = life === LIVES
-      if (!isLast) machine.crashAfter(5 + Math.floor(random.next() * 60))
-      machine.faults.rates = { 'io-error': options.faultRate, 'short-write': options.faultRate }
-      await load(world, service, clients, book, options.operations)
-      machine.faults.clear()
-      if (!isLast) {
-        machine.crash()
-        continue
-      }
-      // Long enough for a drive that failed to have proved itself again.
-      await world.sleep(6_000)
-      await audit(service, book)
-      await service.shutDown()
-    }
+    await liveThrough(world, machine, {
+      count: LIVES,
+      faultRate: options.faultRate,
+      crashAfter: () => 5 + Math.floor(random.next() * 60),
+      open: async () => await TestService.open(OPTIONS, world, machine),
+      audit: async (service) => await audit(service, book),
+      load: (service) => clients.map(async (client) => await work(service, client, book, options.operations)),
+    })
   })
-}
-
-/** Lets every client work until it is done or the power is gone; what was under way then never settles. */
-async function load(
-  world: VirtualWorld,
-  service: TestService,
-  clients: readonly Client[],
-  book: Book,
-  operations: number,
-): Promise<void> {
-  const state = { active: clients.length }
-  const failures: unknown[] = []
-  for (const client of clients) {
-    work(service, client, book, operations)
-      .catch((error: unknown) => failures.push(error))
-      .finally(() => {
-        state.active -= 1
-      })
-  }
-  while (state.active > 0 && service.machine.isUp) await world.sleep(5)
-  if (failures.length > 0) throw failures[0]
 }
 
 async function work(service: TestService, client: Client, book: Book, count: number): Promise<void> {

@@ -5,8 +5,9 @@ import { CairnError } from '@cairn/kernel'
 import { writeSecret } from '@cairn/platform'
 import { type Draft, Journal } from '@cairn/store'
 import { leafHash } from '@cairn/tlog'
+import { writeFile } from '../../../verify/virtual/virtual-service.ts'
 import { isLeaf, KIND, leafDraft, numberOf } from '../src/domain/record.ts'
-import { DIRECTORY, TestService, writeFile } from './harness.ts'
+import { DIRECTORY, TestService } from './harness.ts'
 import { ALICE, named, rootsOf, Story } from './signers.ts'
 
 const OPTIONS = rootsOf(1, [ALICE])

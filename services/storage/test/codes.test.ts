@@ -1,12 +1,14 @@
 /** Every code a client of this service may have to understand, each provoked once; one without a row fails the last test. */
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { addressOf, encodeManifest } from '@cairn/wire'
+import type { Answer } from '../../../verify/virtual/answer.ts'
+import { codesSuite } from '../../../verify/virtual/codes-suite.ts'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { STORAGE_CODES } from '../src/errors.ts'
 import { storageRoutes } from '../src/routes.ts'
-import { gated, gates } from './gated-disk.ts'
-import { type Answer, isProblem, noise, type ServiceOptions, TestService } from './harness.ts'
+import { type ServiceOptions, TestService } from './harness.ts'
 import { nodeOptions } from './nodes.ts'
 import { CHUNK, clientObject, frames } from './objects.ts'
 import { driveSwitch, withDrives } from './several-drives.ts'
@@ -196,33 +198,14 @@ async function coded(service: TestService, body: Buffer): Promise<Answer> {
   return await service.ask('POST', '/o', { body, headers: { 'content-encoding': 'gzip' } })
 }
 
-async function declared(): Promise<Map<string, Set<number>>> {
-  const service = await TestService.start()
-  const codes = new Map<string, Set<number>>()
-  for (const { errors = {} } of storageRoutes(service.parts))
-    for (const [code, status] of Object.entries(errors)) codes.set(code, (codes.get(code) ?? new Set()).add(status))
-  await service.stop()
-  return codes
-}
-
-describe('an error is answered with its code and the status its routes declare', () => {
-  for (const [code, provoke] of Object.entries(OWN)) {
-    test(code, async () => {
-      const answer = await provoke()
-      isProblem(answer, answer.status, code)
-      assert.ok((await declared()).get(code)?.has(answer.status), String(answer.status))
-    })
-  }
-})
-
-describe('what is known by another name inside is answered with the name clients know', () => {
-  for (const [code, provoke] of Object.entries(RENAMED))
-    test(code, async () => {
-      const answer = await provoke()
-      isProblem(answer, answer.status, STORAGE_CODES[code as keyof typeof STORAGE_CODES])
-    })
-})
-
-test('no route declares a code that is not provoked here', async () => {
-  assert.deepEqual([...(await declared()).keys()].sort(), Object.keys(OWN).sort())
+codesSuite({
+  own: OWN,
+  renamed: RENAMED,
+  names: STORAGE_CODES,
+  routes: async () => {
+    const service = await TestService.start()
+    const routes = storageRoutes(service.parts)
+    await service.stop()
+    return routes
+  },
 })

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import type { Random } from '@cairn/kernel'
 import { type Address, addressOf } from '@cairn/wire'
-import { noise, type TestService } from './harness.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import type { TestService } from './harness.ts'
 import { CHUNK } from './objects.ts'
 
 /** What the client knows of one of its objects. */
@@ -37,7 +38,21 @@ export function thingsOf(count: number, seed: number): Thing[] {
   })
 }
 
-export async function operate(service: TestService, thing: Thing, random: Random): Promise<void> {
+/** Some operations, each on any of the things by any of the services that is up. */
+export async function load(
+  services: readonly TestService[],
+  things: readonly Thing[],
+  random: Random,
+  operations: number,
+): Promise<void> {
+  for (let at = 0; at < operations; at += 1) {
+    const thing = things[Math.floor(random.next() * things.length)]
+    const service = services[Math.floor(random.next() * services.length)]
+    if (thing !== undefined && service?.machine.isUp === true) await operate(service, thing, random)
+  }
+}
+
+async function operate(service: TestService, thing: Thing, random: Random): Promise<void> {
   const dice = random.next()
   if (dice < 0.45) await put(service, thing, random.next() < 0.3)
   else if (dice < 0.7) await remove(service, thing)

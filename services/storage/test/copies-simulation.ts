@@ -10,7 +10,7 @@ import assert from 'node:assert/strict'
 import { SeededRandom } from '@cairn/kernel'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
 import type { VirtualWorld } from '../../../verify/virtual/world.ts'
-import { mustHold, operate, settle, type Thing, thingsOf } from './copies-ledger.ts'
+import { load, mustHold, settle, type Thing, thingsOf } from './copies-ledger.ts'
 import { TestService } from './harness.ts'
 import { Nodes } from './nodes.ts'
 import { drivePath, driveSwitch, withDrives } from './several-drives.ts'
@@ -21,14 +21,6 @@ const OPERATIONS = 6
 /** Long enough for a drive or a peer to be missed and found again, and for a few rounds of the planner. */
 const REPAIR_MS = 4000
 const CONFIG = { cache_bytes: 0, pools: { get: 2, put: 2, repair: 2 }, durability: { sweep_interval: '1s' } } as const
-
-async function load(services: readonly TestService[], things: readonly Thing[], random: SeededRandom): Promise<void> {
-  for (let at = 0; at < OPERATIONS; at += 1) {
-    const thing = things[Math.floor(random.next() * things.length)]
-    const service = services[Math.floor(random.next() * services.length)]
-    if (thing !== undefined && service?.machine.isUp === true) await operate(service, thing, random)
-  }
-}
 
 /** Three drives of one node. */
 export async function simulateDrives(seed: number, rounds = 1): Promise<SimulationReport> {
@@ -41,7 +33,7 @@ export async function simulateDrives(seed: number, rounds = 1): Promise<Simulati
       await TestService.open(withDrives(DRIVES, drives, CONFIG), world, machine)
     let service = await open()
     for (let round = 0; round < rounds; round += 1) {
-      await load([service], things, random)
+      await load([service], things, random, OPERATIONS)
       const victim = DRIVES[Math.floor(random.next() * DRIVES.length)] ?? 'a'
       const dice = random.next()
       if (dice < 0.4) drives.gone.add(victim)
@@ -51,7 +43,7 @@ export async function simulateDrives(seed: number, rounds = 1): Promise<Simulati
         service = await open()
       }
       if (dice < 0.4 && random.next() < 0.5) await world.sleep(1000)
-      await load([service], things, random)
+      await load([service], things, random, OPERATIONS)
       // Some do not come back before what was on them has its copies again elsewhere.
       if (drives.gone.size > 0 && random.next() < 0.5) {
         await world.sleep(REPAIR_MS)
@@ -78,7 +70,7 @@ export async function simulateNodes(seed: number, rounds = 1): Promise<Simulatio
     await nodes.open()
     await world.sleep(1500)
     for (let round = 0; round < rounds; round += 1) {
-      await load([...nodes.services.values()], things, random)
+      await load([...nodes.services.values()], things, random, OPERATIONS)
       const victim = names[Math.floor(random.next() * names.length)] ?? 'a'
       const others = names.filter((name) => name !== victim)
       const dice = random.next()
@@ -87,7 +79,7 @@ export async function simulateNodes(seed: number, rounds = 1): Promise<Simulatio
       else if (dice < 0.8) world.machine(victim).crash()
       else rotAnywhere(world, victim, random)
       if (random.next() < 0.5) await world.sleep(1500)
-      await load([...nodes.services.values()], things, random)
+      await load([...nodes.services.values()], things, random, OPERATIONS)
       world.network.links.heal()
       await nodes.open()
       for (const service of nodes.services.values()) await service.send('POST', '/admin/scrub')

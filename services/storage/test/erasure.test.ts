@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Address, addressOf, digestOf } from '@cairn/wire'
-import { isProblem, noise, TestService } from './harness.ts'
+import { type Address, addressOf } from '@cairn/wire'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { TestService } from './harness.ts'
 import { CHUNK, clientObject, frames } from './objects.ts'
-import { type DriveSwitch, drivePath, driveSwitch, withDrives } from './several-drives.ts'
+import { type DriveSwitch, damage, drivePath, driveSwitch, withDrives } from './several-drives.ts'
 
 const NINE = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
 const STRIPE = 6 * CHUNK
@@ -76,12 +78,12 @@ test('three drives gone: everything reads, puts are refused; a fourth: what is l
   // What was rebuilt stays in memory for a while: the other object is not read before it is lost.
   for (const bytes of [objects[0]!, objects[2]!]) assert.ok(await reads(service, bytes))
   isProblem(await service.ask('POST', '/o?stream', { body: noise(STRIPE, 9) }), 503, 'under_replicated')
-  const degraded = (await service.ask('GET', '/admin/durability')).json()['copies'] as Record<string, number>
+  const degraded = (await service.ask('GET', '/admin/durability')).fields()['copies'] as Record<string, number>
   assert.deepEqual([degraded['objects'], degraded['lost'], degraded['single']], [3, 0, 2])
   drives.gone.add('d')
   await service.sleep(3000)
   isProblem(await service.ask('GET', `/o/${addressOf(objects[1]!)}`), 502, 'integrity')
-  const report = (await service.ask('GET', '/admin/durability')).json()['copies'] as Record<string, number>
+  const report = (await service.ask('GET', '/admin/durability')).fields()['copies'] as Record<string, number>
   assert.equal(report['lost'], 2)
   drives.gone.clear()
   await service.sleep(5000)
@@ -96,7 +98,7 @@ test('with a drive to spare, lost shards are rebuilt on it', async () => {
   for (const bytes of objects) await service.ask('POST', '/o?stream', { body: bytes })
   for (const name of ['a', 'b', 'c']) drives.gone.add(name)
   await service.sleep(20_000)
-  const report = (await service.ask('GET', '/admin/durability')).json()['copies'] as Record<string, number>
+  const report = (await service.ask('GET', '/admin/durability')).fields()['copies'] as Record<string, number>
   assert.deepEqual([report['full'], report['under'], report['single'], report['lost']], [2, 0, 0, 0])
   assert.ok(service.metric('repair_bytes_total', { phase: 'executed' }) > 0)
   for (const name of ['d', 'e', 'f']) drives.gone.add(name)
@@ -139,18 +141,3 @@ test('fewer failure domains than shards are an error of the configuration', asyn
     message: /6\+3 shards in as many failure domains, and storage.drives has 8/,
   })
 })
-
-async function damage(service: TestService, name: string, chunk: Address): Promise<void> {
-  const file = `${drivePath(name)}/journal/0000000001.seg`
-  const bytes = Buffer.alloc(8 * 1024 * 1024)
-  const read = await service.world.run(
-    (async () => {
-      await using opened = await service.platform.disk.open(file, { mode: 'read' })
-      return await opened.read(0, bytes)
-    })(),
-  )
-  const at = bytes.subarray(0, read).indexOf(Buffer.from(digestOf(chunk)))
-  assert.ok(at > 0, 'the shard is in the first segment')
-  // The payload begins 40 bytes behind the id.
-  service.machine.drive.damage(file, (at + 40 + 7) * 8)
-}

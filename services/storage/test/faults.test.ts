@@ -5,8 +5,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { addressOf } from '@cairn/wire'
+import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
 import type { Fault, FaultyOperation } from '../../../verify/virtual/faults.ts'
-import { type Answer, isProblem, noise, TestService } from './harness.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { TestService } from './harness.ts'
 import { CHUNK, frames } from './objects.ts'
 
 const OLD = noise(3 * CHUNK, 1)
@@ -129,7 +131,7 @@ test('after a failed write the service is unready for writes, still reads, and i
   await service.sleep(600)
   const ready = await service.ask('GET', '/readyz')
   faults.clear()
-  if (ready.status === 503) assert.deepEqual(ready.json()['missing'], ['store_writable'])
+  if (ready.status === 503) assert.deepEqual(ready.fields()['missing'], ['store_writable'])
   await isSound(service, [OLD])
   await service.stop()
 })
@@ -194,7 +196,7 @@ test('a full drive refuses puts with 507, says so in /readyz, and is freed by de
   await service.sleep(1100)
   const ready = await service.ask('GET', '/readyz')
   isProblem(ready, 503, 'not_ready')
-  assert.deepEqual(ready.json()['missing'], ['store_writable'])
+  assert.deepEqual(ready.fields()['missing'], ['store_writable'])
   for (const bytes of stored) assert.equal((await service.ask('DELETE', `/o/${addressOf(bytes)}`)).status, 204)
   service.machine.drive.capacityBytes += 4 * 1024 * 1024
   await service.sleep(1100)

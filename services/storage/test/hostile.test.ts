@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
 import { addressOf, createManifest, encodeManifest } from '@cairn/wire'
-import { type Answer, brokenBy, isProblem, noise, TestService } from './harness.ts'
+import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { brokenBy, TestService } from './harness.ts'
 import { CHUNK, type ClientObject, clientObject, frames } from './objects.ts'
 
 async function upload(service: TestService, { chunks }: ClientObject): Promise<void> {
@@ -12,7 +14,7 @@ async function upload(service: TestService, { chunks }: ClientObject): Promise<v
 
 async function isUnseen(service: TestService, id: string): Promise<void> {
   isProblem(await service.ask('GET', `/o/${id}`), 404, 'not_found')
-  const listed = (await service.ask('GET', '/admin/objects')).json() as { objects: { address: string }[] }
+  const listed = (await service.ask('GET', '/admin/objects')).fields() as { objects: { address: string }[] }
   assert.ok(!listed.objects.some(({ address }) => address === id))
 }
 
@@ -89,7 +91,7 @@ test('bad frames are refused; whole frames before them are ordinary chunks', asy
   const huge = Buffer.from([0, 0x10, 0, 1])
   for (const bad of [zero, huge, Buffer.from([0, 0]), Buffer.from([0, 0, 0, 9, 1, 2])])
     isProblem(await service.ask('POST', '/c', { body: Buffer.concat([good, bad]) }), 400, 'bad_frame')
-  assert.deepEqual((await service.ask('POST', '/c', { body: '' })).json(), { chunks: 0, new: 0 })
+  assert.deepEqual((await service.ask('POST', '/c', { body: '' })).fields(), { chunks: 0, new: 0 })
   await service.stop()
 })
 
@@ -143,7 +145,7 @@ test('a damaged chunk at the start of an answer is 502, counted, and in urgent r
   isProblem(await service.ask('GET', `/o/${addressOf(bytes)}`), 502, 'integrity')
   isProblem(await service.ask('GET', `/c/${addressOf(bytes)}`), 502, 'integrity')
   const again = await service.ask('PUT', `/o/${addressOf(bytes)}`, { body: bytes })
-  assert.deepEqual([again.status, again.json()['new']], [200, false])
+  assert.deepEqual([again.status, again.fields()['new']], [200, false])
   assert.ok((await service.ask('GET', `/o/${addressOf(bytes)}`)).body.equals(bytes), 'put again, it is whole again')
   await service.stop()
 })
@@ -164,7 +166,7 @@ test('a damaged chunk found by a commit is asked for again', async () => {
   rot(service, 4096 + 500)
   const refused = await service.ask('PUT', `/m/${object.id}`, { body: object.encoded })
   isProblem(refused, 409, 'missing_chunks')
-  assert.equal((refused.json()['missing'] as string[]).length, 1)
+  assert.equal((refused.fields()['missing'] as string[]).length, 1)
   await upload(service, object)
   assert.equal((await service.ask('PUT', `/m/${object.id}`, { body: object.encoded })).status, 201)
   assert.ok((await service.ask('GET', `/o/${object.id}`)).body.equals(object.bytes))
@@ -180,7 +182,7 @@ test('the scrub finds what rots, says which objects it is in, and never calls th
   await service.sleep(1000)
   await service.ask('POST', '/admin/scrub')
   await service.sleep(60_000)
-  const { objects, observed_copies: copies, scrub } = (await service.ask('GET', '/admin/durability')).json()
+  const { objects, observed_copies: copies, scrub } = (await service.ask('GET', '/admin/durability')).fields()
   assert.deepEqual([objects, copies], [{ sound: 1, damaged: 1 }, 0])
   assert.equal((scrub as { damaged_count: number }).damaged_count, 1)
   assert.equal(service.metric('scrub_chunks_total', { result: 'damaged' }), 1)

@@ -2,8 +2,9 @@
 import { replaceSmallFile } from '@cairn/platform'
 import { type Address, addressOf } from '@cairn/wire'
 import type { VirtualMachine } from '../../../verify/virtual/machine.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
-import { ADMIN, noise, type ServiceOptions, TestService } from './harness.ts'
+import { ADMIN, type ServiceOptions, TestService } from './harness.ts'
 
 const TOKEN = 'peer.token'
 

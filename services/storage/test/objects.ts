@@ -1,6 +1,6 @@
 /** Objects as a client makes them. */
 import { type Address, addressOf, encodeManifest, type Manifest, ManifestBuilder } from '@cairn/wire'
-import { noise } from './harness.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 
 export const CHUNK = 64 * 1024
 

@@ -4,8 +4,10 @@ import { test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
 import { isStream } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
-import { gated, gates } from './gated-disk.ts'
-import { type Answer, isProblem, noise, readAnswer, type ServiceOptions, TestService } from './harness.ts'
+import { type Answer, isProblem, readAnswer } from '../../../verify/virtual/answer.ts'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { type ServiceOptions, TestService } from './harness.ts'
 import { CHUNK, clientObject } from './objects.ts'
 
 function withGates(config: ServiceOptions['config'] = {}) {
@@ -144,7 +146,7 @@ test('Timeout(Read) and Timeout(Write): a drive that hangs is 503, unready, and 
   await service.sleep(600)
   const unready = await service.ask('GET', '/readyz')
   isProblem(unready, 503, 'not_ready')
-  assert.deepEqual(unready.json()['missing'], ['store_writable'])
+  assert.deepEqual(unready.fields()['missing'], ['store_writable'])
   shut.reads.open()
   await service.sleep(600)
   assert.equal((await service.ask('GET', '/readyz')).status, 200)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { placementOrder } from '../src/targets/placement-core.ts'
-import { isProblem, noise } from './harness.ts'
 import { LyingPeer, Nodes } from './nodes.ts'
 import { CHUNK } from './objects.ts'
 
@@ -99,7 +100,10 @@ test('a peer that sends other bytes than it was asked for is found out, reported
   const copy = a.parts.own.stat(liar.id)
   assert.equal((await nodes.world.run(copy))?.size, bytes.length, 'the copy it does not have is made elsewhere')
   assert.equal(a.metric('integrity_fail_total', { reason: 'header_mismatch' }), 1)
-  assert.match(JSON.stringify((await a.ask('GET', '/admin/durability')).json()['places']), /It sent bytes that are not/)
+  assert.match(
+    JSON.stringify((await a.ask('GET', '/admin/durability')).fields()['places']),
+    /It sent bytes that are not/,
+  )
   liar.close()
   await nodes.stop()
 })

@@ -2,30 +2,12 @@
  * Every metric the service has, each counted by a story that provokes it; every bound, by the metric that counts what
  * went over it; every error the design notes name, by its metric. A metric without a row fails the last tests.
  */
-import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
-import { ERRORS, type ErrorKind, KERNEL_METRICS, type Labels } from '@cairn/kernel'
-import { INGRESS_METRICS } from '@cairn/platform'
+import { BROKEN_BELOW, type ProvokedRow, provokedSuite, RETRIED_BELOW } from '../../../verify/virtual/provoked-suite.ts'
 import { STORAGE_METRICS } from '../src/metrics.ts'
 import { STORAGE_TOPOLOGY } from '../src/topology.ts'
-import {
-  crash,
-  damage,
-  lag,
-  overload,
-  type Reading,
-  refusals,
-  type Story,
-  slowCopy,
-  strangers,
-  traffic,
-  upkeep,
-} from './provoking.ts'
+import { crash, damage, lag, overload, refusals, slowCopy, strangers, traffic, upkeep } from './provoking.ts'
 
-type MetricName = keyof typeof STORAGE_METRICS | keyof typeof INGRESS_METRICS | keyof typeof KERNEL_METRICS
-
-const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
+const PROVOKED: readonly ProvokedRow[] = [
   ['storage_get_latency_seconds', { route: '/o/:address', range: 'whole' }, traffic],
   ['storage_get_latency_seconds', { route: '/o/:address', range: 'single' }, traffic],
   ['storage_get_latency_seconds', { route: '/o/:address', range: 'multiple' }, traffic],
@@ -92,58 +74,10 @@ const PROVOKED: readonly (readonly [MetricName, Labels, Story])[] = [
   ['tasks_aborted_total', { kind: 'put-worker' }, crash],
 ]
 
-/** What this service cannot be made to count in virtual time, and the test of the layer below that does. */
-const ELSEWHERE: Readonly<Partial<Record<MetricName, string>>> = {
-  tasks_abandoned_total: 'packages/kernel/src/task/supervisor.test.ts',
-  backoff_retries_total: 'packages/kernel/src/policy/retry.test.ts',
-  breaker_open_total: 'packages/kernel/src/policy/breaker.test.ts',
-  breaker_state: 'packages/kernel/src/policy/breaker.test.ts',
-  internal_errors_total: 'packages/platform/src/http/answers.test.ts',
-  open_connections: 'node/test/storage-curl.test.ts',
-  connections_refused_total: 'packages/platform/src/http/connections.test.ts',
-  tls_handshake_failures_total: 'packages/platform/src/http/node-listener.test.ts',
-}
-
-const told = new Map<Story, Promise<Reading>>()
-
-describe('what a story provokes is counted', () => {
-  for (const [name, labels, story] of PROVOKED) {
-    const shown = Object.entries(labels).map(([label, value]) => `${label}=${value}`)
-    test(`${name} ${shown.join(' ')}`, async () => {
-      const reading = told.get(story) ?? story()
-      told.set(story, reading)
-      assert.ok((await reading)(name, labels) > 0)
-    })
-  }
-})
-
-const named = new Set<string>(PROVOKED.map(([name]) => name))
-
-function has(name: string, labels: Labels = {}): boolean {
-  return PROVOKED.some(
-    ([each, own]) => each === name && Object.entries(labels).every(([label, value]) => own[label] === value),
-  )
-}
-
-test('every metric has a story, or a test where it is counted', () => {
-  const all = Object.keys({ ...KERNEL_METRICS, ...INGRESS_METRICS, ...STORAGE_METRICS })
-  assert.deepEqual(
-    all.filter((name) => !named.has(name) && !(name in ELSEWHERE)),
-    [],
-  )
-  for (const [name, file] of Object.entries(ELSEWHERE)) {
-    assert.ok(!named.has(name), `${name} has a story here`)
-    const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
-    assert.ok(text.includes(name), `${file} does not mention ${name}`)
-  }
-})
-
-test('every queue and broadcast is filled until it loses something', () => {
-  const { queues, broadcasts } = STORAGE_TOPOLOGY
-  for (const queue of Object.keys({ ...queues, ...broadcasts })) assert.ok(has('queue_dropped_total', { queue }), queue)
-})
-
-test('every error the design notes name for storage is provoked', () => {
-  const kinds: readonly ErrorKind[] = ['Busy', 'Timeout', 'Canceled', 'Lagging', 'Paced', 'Overflow']
-  for (const kind of kinds) assert.ok(has(ERRORS[kind].metric), `${kind}: ${ERRORS[kind].metric}`)
+provokedSuite({
+  metrics: STORAGE_METRICS,
+  topology: STORAGE_TOPOLOGY,
+  errors: ['Busy', 'Timeout', 'Canceled', 'Lagging', 'Paced', 'Overflow'],
+  rows: PROVOKED,
+  elsewhere: { ...RETRIED_BELOW, ...BROKEN_BELOW },
 })

@@ -1,34 +1,16 @@
 /** Stories that make the service count things. Each runs once, and what it counted is read before the service stops. */
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
-import { KERNEL_METRICS, type Labels } from '@cairn/kernel'
-import { type Disk, PrometheusMetrics } from '@cairn/platform'
+import { type Disk } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { largest, readMetrics, type Story } from '../../../verify/virtual/provoked-suite.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
-import { gated, gates } from './gated-disk.ts'
-import { noise, type ServiceOptions, TestService, tokenFor } from './harness.ts'
+import { type ServiceOptions, TestService, tokenFor } from './harness.ts'
 import { LyingPeer, nodeOptions } from './nodes.ts'
 import { CHUNK, clientObject, frames } from './objects.ts'
 import { driveSwitch, withDrives } from './several-drives.ts'
-
-/** The value of a series at the end of a story; of a histogram, how often it was observed. */
-export type Reading = (name: string, labels: Labels) => number
-
-export type Story = () => Promise<Reading>
-
-/** What is counted as it happens, and what is read from the queues when somebody scrapes. */
-async function read(service: TestService): Promise<Reading> {
-  service.running.ingress.updateMetrics()
-  const scraped = new PrometheusMetrics('storage', KERNEL_METRICS)
-  scraped.readQueues(service.platform.topology)
-  const text = await scraped.exposition()
-  return (name, labels) => {
-    const pairs = Object.entries({ ...labels, service: 'storage' }).map(([label, value]) => `${label}="${value}"`)
-    const line = text.split('\n').find((row) => row.startsWith(`${name}{${pairs.join(',')}} `))
-    const counted = service.metric(name, labels) + service.metric(`${name}_count`, labels)
-    return Math.max(counted, Number(line?.split(' ').at(-1) ?? 0))
-  }
-}
 
 const json = (value: unknown) => ({ body: JSON.stringify(value), headers: { 'content-type': 'application/json' } })
 
@@ -50,7 +32,7 @@ export const traffic: Story = async () => {
   await service.ask('POST', '/admin/scrub')
   await service.sleep(10_000)
   const begun = await service.world.run(service.begin('GET', `/o/${id}`))
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await (begun.body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]().return?.()
   await service.stop()
   return reading
@@ -65,7 +47,7 @@ export const upkeep: Story = async () => {
   await service.ask('POST', '/o?stream', { body: gone })
   await service.ask('DELETE', `/o/${addressOf(gone)}`)
   await service.sleep(30_000)
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.stop()
   return reading
 }
@@ -87,7 +69,7 @@ export const damage: Story = async () => {
   faults.plan({ operation: 'read', fault: 'io-error' })
   await service.ask('POST', '/admin/repair', json({ address: addressOf(sound) }))
   await service.sleep(1000)
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.stop()
   return reading
 }
@@ -110,7 +92,7 @@ export const refusals: Story = async () => {
   ])
     await service.ask('POST', '/o', { body: 'x', token })
   for (let at = 0; at < 100; at += 1) await service.send('GET', '/nothing')
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.stop()
   return reading
 }
@@ -140,15 +122,15 @@ export const overload: Story = async () => {
     ...[3, 4].map(async (seed) => await service.send('POST', '/o?stream', { body: noise(50, seed) })),
   ]
   await service.world.clock.settle()
-  const full = await read(service)
+  const full = await readMetrics(service)
   await service.sleep(5000)
-  const late = await read(service)
+  const late = await readMetrics(service)
   shut.reads.open()
   shut.writes.open()
   await service.world.run(Promise.all(waiting))
   await service.world.run(service.running.stop())
   await service.world.run(service.platform.workers.close())
-  return (name, labels) => Math.max(full(name, labels), late(name, labels))
+  return largest(full, late)
 }
 
 /** A subscriber of events that does not read, and an operator who asks for more repairs than there is room for. */
@@ -159,7 +141,7 @@ export const lag: Story = async () => {
     service.parts.events.publish({ topic: 'storage.repair.planned', body: { repairs: chunks } })
   slow.tryReceive()
   while (service.parts.repairs.offer(addressOf(noise(10))));
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.world.run(service.running.stop())
   await service.world.run(service.platform.workers.close())
   return reading
@@ -184,7 +166,7 @@ export const crash: Story = async () => {
   shut.writes.open()
   await service.world.run(stopping)
   await service.world.run(service.platform.workers.close())
-  return await read(service)
+  return await readMetrics(service)
 }
 
 /** One of two drives is slow. */
@@ -198,7 +180,7 @@ export const slowCopy: Story = async () => {
     drives.slow.set(slow, 500)
     for (const body of objects) await service.ask('GET', `/o/${addressOf(body)}`)
   }
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   await service.stop()
   return reading
 }
@@ -212,7 +194,7 @@ export const strangers: Story = async () => {
   await service.ask('GET', `/o/${liar.id}`)
   await service.world.run(service.platform.disk.unlink('peer.token'))
   await service.sleep(3000)
-  const reading = await read(service)
+  const reading = await readMetrics(service)
   liar.close()
   await service.stop()
   return reading

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { addressOf } from '@cairn/wire'
-import { type Answer, noise, TestService } from './harness.ts'
+import { type Answer } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { TestService } from './harness.ts'
 import { CHUNK } from './objects.ts'
 
 const SUBJECTS = [

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
-import { isProblem, noise, TestService } from './harness.ts'
+import { TestService } from './harness.ts'
 import { Nodes } from './nodes.ts'
 import { drivePath, driveSwitch, withDrives } from './several-drives.ts'
 
@@ -63,7 +65,7 @@ test('an empty mount point where a drive was is not made a drive, and the drive 
   machine.kill()
   drives.gone.add('b')
   const second = await TestService.start(options, world, machine)
-  const report = JSON.stringify((await second.ask('GET', '/admin/durability')).json()['places'])
+  const report = JSON.stringify((await second.ask('GET', '/admin/durability')).fields()['places'])
   assert.match(report, /not at drives\/b; mount it again/)
   for (const body of OBJECTS) assert.ok((await second.ask('GET', `/o/${addressOf(body)}`)).body.equals(body))
   drives.gone.clear()

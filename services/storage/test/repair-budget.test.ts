@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
-import { noise, type ServiceOptions, TestService } from './harness.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { type ServiceOptions, TestService } from './harness.ts'
 import { driveSwitch, withDrives } from './several-drives.ts'
 
 const BUDGET = 1024 * 1024

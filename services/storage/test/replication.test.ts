@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Address, addressOf, digestOf } from '@cairn/wire'
+import { type Address, addressOf } from '@cairn/wire'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
-import { isProblem, noise, TestService } from './harness.ts'
+import { TestService } from './harness.ts'
 import { CHUNK, clientObject, frames } from './objects.ts'
-import { type DriveSwitch, drivePath, driveSwitch, withDrives } from './several-drives.ts'
+import { type DriveSwitch, damage, drivePath, driveSwitch, withDrives } from './several-drives.ts'
 
 const NAMES = ['a', 'b', 'c']
 const QUICK = { durability: { sweep_interval: '1s' } } as const
@@ -24,21 +26,6 @@ async function where(service: TestService, id: Address, tag: 'object' | 'tombsto
     ),
   )
   return found.join('')
-}
-
-async function damage(service: TestService, name: string, chunk: Address): Promise<void> {
-  const file = `${drivePath(name)}/journal/0000000001.seg`
-  const bytes = Buffer.alloc(8 * 1024 * 1024)
-  const read = await service.world.run(
-    (async () => {
-      await using opened = await service.platform.disk.open(file, { mode: 'read' })
-      return await opened.read(0, bytes)
-    })(),
-  )
-  const at = bytes.subarray(0, read).indexOf(Buffer.from(digestOf(chunk)))
-  assert.ok(at > 0, 'the chunk is in the first segment')
-  // The payload begins 40 bytes behind the id.
-  service.machine.drive.damage(file, (at + 40 + 7) * 8)
 }
 
 test('three drives, two copies: every way in makes two, reads find them, a delete takes both', async () => {
@@ -101,7 +88,7 @@ test('with one drive gone reads go on, writes go to the others, and repair makes
     assert.ok((await service.ask('GET', `/o/${id}`)).body.equals(bytes))
   }
   await service.sleep(2000)
-  const report = (await service.ask('GET', '/admin/durability')).json()
+  const report = (await service.ask('GET', '/admin/durability')).fields()
   assert.equal(report['target_copies'], 2)
   const { full, under, single } = report['copies'] as Record<string, number>
   assert.deepEqual({ full, under, single }, { full: 13, under: 0, single: 0 })

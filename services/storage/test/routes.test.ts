@@ -3,7 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { addressOf } from '@cairn/wire'
-import { type Answer, type Asking, isProblem, noise, TestService, tokenFor } from './harness.ts'
+import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { type Asking } from '../../../verify/virtual/virtual-service.ts'
+import { TestService, tokenFor } from './harness.ts'
 import { CHUNK, clientObject, frames } from './objects.ts'
 
 const NOWHERE = addressOf(Buffer.from('nobody stored this'))
@@ -27,12 +30,12 @@ for (const disk of ['virtual', 'memory'] as const) {
       const address = addressOf(bytes)
       const first = await ask('POST', '/o', { body: bytes, headers: { 'content-type': 'image/png' } })
       assert.equal(first.status, 201)
-      assert.deepEqual(first.json(), { address, size: 1000, new: true })
+      assert.deepEqual(first.fields(), { address, size: 1000, new: true })
       assert.equal(first.headers['location'], `/o/${address}`)
       assert.equal(first.headers['etag'], `"${address}"`)
       const again = await ask('POST', '/o', { body: bytes, headers: { 'content-type': 'text/html' } })
       assert.equal(again.status, 200)
-      assert.deepEqual(again.json(), { address, size: 1000, new: false })
+      assert.deepEqual(again.fields(), { address, size: 1000, new: false })
       const read = await ask('GET', `/o/${address}`)
       assert.equal(read.headers['content-type'], 'image/png', 'the type of the first put')
     })
@@ -51,7 +54,7 @@ for (const disk of ['virtual', 'memory'] as const) {
 
     test('GET and HEAD /o/{b3} answer with proof, and headers that let nobody run it', async () => {
       const bytes = noise(2000, 4)
-      const { address } = (await ask('POST', '/o', { body: bytes })).json()
+      const { address } = (await ask('POST', '/o', { body: bytes })).fields()
       for (const attempt of ['cold', 'hot']) {
         const answer = await ask('GET', `/o/${address as string}`, { token: null })
         assert.equal(answer.status, 200, attempt)
@@ -99,7 +102,7 @@ for (const disk of ['virtual', 'memory'] as const) {
 
     test('the empty object is an object', async () => {
       const put = await ask('POST', '/o', { body: '' })
-      const { address, size } = put.json()
+      const { address, size } = put.fields()
       assert.deepEqual([put.status, size, address], [201, 0, addressOf(new Uint8Array(0))])
       const read = await ask('GET', `/o/${address as string}`)
       assert.deepEqual([read.status, read.headers['content-length'], read.body.length], [200, '0', 0])
@@ -131,7 +134,7 @@ for (const disk of ['virtual', 'memory'] as const) {
       const bytes = noise(1024 * 1024 + 1, 6)
       isProblem(await ask('POST', '/o', { body: bytes }), 413, 'payload_too_large')
       const put = await ask('POST', '/o?stream', { body: bytes })
-      assert.deepEqual([put.status, put.json()['address']], [201, addressOf(bytes)])
+      assert.deepEqual([put.status, put.fields()['address']], [201, addressOf(bytes)])
       assert.equal((await ask('PUT', `/o/${addressOf(bytes)}?stream`, { body: bytes })).status, 200)
       assert.deepEqual((await ask('GET', `/o/${addressOf(bytes)}`)).body, bytes)
       isProblem(await ask('PUT', `/o/${NOWHERE}?stream`, { body: bytes }), 409, 'conflict')
@@ -143,18 +146,18 @@ for (const disk of ['virtual', 'memory'] as const) {
       const object = clientObject(3 * CHUNK + 5, 7)
       const ids = object.chunks.map(({ id }) => id)
       const asked = await ask('POST', '/c/missing?upload=u1', json({ ids }))
-      assert.deepEqual([asked.status, asked.json()], [200, { missing: ids, upload: 'u1' }])
+      assert.deepEqual([asked.status, asked.fields()], [200, { missing: ids, upload: 'u1' }])
       const [first] = object.chunks
       assert.equal((await ask('PUT', `/c/${ids[0]}?upload=u1`, { body: first!.bytes })).status, 201)
-      assert.deepEqual((await ask('PUT', `/c/${ids[0]}`, { body: first!.bytes })).json(), {
+      assert.deepEqual((await ask('PUT', `/c/${ids[0]}`, { body: first!.bytes })).fields(), {
         address: ids[0],
         new: false,
       })
       isProblem(await ask('PUT', `/c/${ids[1]}`, { body: first!.bytes }), 409, 'conflict')
       isProblem(await ask('PUT', `/c/${ids[1]}`, { body: Buffer.alloc(1024 * 1024 + 1) }), 413, 'payload_too_large')
       const many = await ask('POST', '/c?upload=u1', { body: frames(object.chunks.map(({ bytes }) => bytes)) })
-      assert.deepEqual([many.status, many.json()], [200, { chunks: 4, new: 3 }])
-      assert.deepEqual((await ask('POST', '/c/missing', json({ ids }))).json()['missing'], [])
+      assert.deepEqual([many.status, many.fields()], [200, { chunks: 4, new: 3 }])
+      assert.deepEqual((await ask('POST', '/c/missing', json({ ids }))).fields()['missing'], [])
       for (const attempt of ['cold', 'hot']) {
         const read = await ask('GET', `/c/${ids[3]}`, { token: null })
         assert.deepEqual([read.status, read.body], [200, object.chunks[3]!.bytes], attempt)
@@ -178,26 +181,29 @@ for (const disk of ['virtual', 'memory'] as const) {
       await ask('POST', '/c?upload=u2', { body: frames(object.chunks.slice(1).map(({ bytes }) => bytes)) })
       const incomplete = await ask('PUT', `/m/${object.id}?upload=u2`, { body: object.encoded })
       isProblem(incomplete, 409, 'missing_chunks')
-      assert.deepEqual(incomplete.json()['missing'], [object.chunks[0]!.id])
+      assert.deepEqual(incomplete.fields()['missing'], [object.chunks[0]!.id])
       isProblem(await ask('GET', `/o/${object.id}`), 404, 'not_found')
       await ask('PUT', `/c/${object.chunks[0]!.id}?upload=u2`, { body: object.chunks[0]!.bytes })
       const headers = { 'x-object-type': 'video/mp4' }
       const done = await ask('PUT', `/m/${object.id}?upload=u2`, { body: object.encoded, headers })
-      assert.deepEqual([done.status, done.json()], [201, { address: object.id, size: object.bytes.length, new: true }])
+      assert.deepEqual(
+        [done.status, done.fields()],
+        [201, { address: object.id, size: object.bytes.length, new: true }],
+      )
       assert.equal((await ask('PUT', `/m/${object.id}`, { body: object.encoded })).status, 200)
       const read = await ask('GET', `/o/${object.id}`)
       assert.deepEqual([read.body, read.headers['content-type']], [object.bytes, 'video/mp4'])
       const manifest = await ask('GET', `/m/${object.id}`, { token: null })
       assert.deepEqual([manifest.status, manifest.body], [200, Buffer.from(object.encoded)])
       assert.equal(manifest.headers['content-type'], 'application/vnd.ipld.dag-cbor')
-      const small = (await ask('POST', '/o', { body: 'one chunk' })).json()['address'] as string
+      const small = (await ask('POST', '/o', { body: 'one chunk' })).fields()['address'] as string
       isProblem(await ask('GET', `/m/${small}`), 404, 'single_chunk')
       isProblem(await ask('GET', `/m/${NOWHERE}`), 404, 'not_found')
       isProblem(await ask('PUT', `/m/${object.id}`, { body: 'nonsense' }), 400, 'bad_request')
     })
 
     test('DELETE /o and the references that forbid it', async () => {
-      const { address } = (await ask('POST', '/o', { body: 'held by somebody' })).json() as { address: string }
+      const { address } = (await ask('POST', '/o', { body: 'held by somebody' })).fields() as { address: string }
       assert.equal((await ask('PUT', `/refs/mailbox/${address}`)).status, 204)
       assert.equal((await ask('PUT', `/refs/mailbox/${address}`)).status, 204)
       isProblem(await ask('DELETE', `/o/${address}`), 409, 'referenced')
@@ -233,7 +239,7 @@ for (const disk of ['virtual', 'memory'] as const) {
       do {
         const page = await ask('GET', `/admin/objects?limit=3${cursor === null ? '' : `&cursor=${cursor}`}`)
         assert.equal(page.status, 200)
-        const body = page.json() as { objects: { address: string }[]; cursor: string | null }
+        const body = page.fields() as { objects: { address: string }[]; cursor: string | null }
         assert.ok(body.objects.length <= 3)
         seen.push(...body.objects.map(({ address }) => address))
         cursor = body.cursor
@@ -244,21 +250,21 @@ for (const disk of ['virtual', 'memory'] as const) {
       const begun = await ask('POST', '/admin/scrub')
       assert.equal(begun.status, 202)
       await service.sleep(60_000)
-      const report = (await ask('GET', '/admin/durability')).json()
+      const report = (await ask('GET', '/admin/durability')).fields()
       assert.deepEqual(
         [report['target_copies'], report['observed_copies'], report['objects']],
         [1, 1, { sound: seen.length, damaged: 0 }],
       )
       const { coverage, state, damaged_count: damaged } = report['scrub'] as Record<string, unknown>
       assert.deepEqual([coverage, state, damaged], [1, 'waiting', 0])
-      assert.deepEqual((await ask('POST', '/admin/repair')).json(), { queued: true })
+      assert.deepEqual((await ask('POST', '/admin/repair')).fields(), { queued: true })
       const one = await ask('POST', '/admin/repair', json({ address: seen[0] }))
-      assert.deepEqual([one.status, one.json()], [202, { queued: true }])
+      assert.deepEqual([one.status, one.fields()], [202, { queued: true }])
       isProblem(await ask('POST', '/admin/repair', json({ address: NOWHERE })), 404, 'not_found')
     })
 
     test('writes and admin need their own scope, reads none', async () => {
-      const { address } = (await ask('POST', '/o', { body: 'whose' })).json() as { address: string }
+      const { address } = (await ask('POST', '/o', { body: 'whose' })).fields() as { address: string }
       const rows: [string, string, Parameters<typeof tokenFor>[0][number]][] = [
         ['POST', '/o', 'storage:write'],
         ['PUT', `/o/${address}`, 'storage:write'],
@@ -298,7 +304,7 @@ for (const disk of ['virtual', 'memory'] as const) {
     test('ops routes say what is true', async () => {
       const ready = await ask('GET', '/readyz', { token: null })
       assert.equal(ready.status, 200)
-      const conditions = Object.keys(ready.json()['conditions'] as object).sort()
+      const conditions = Object.keys(ready.fields()['conditions'] as object).sort()
       assert.deepEqual(conditions, [
         'durability_pacer_ready',
         'listener_bound',

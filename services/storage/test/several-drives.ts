@@ -1,7 +1,10 @@
 /** A service with several drives on one virtual machine, each of which can be taken away, and what is on them. */
+import assert from 'node:assert/strict'
 import { type Disk, diskFailure, type KvOpener } from '@cairn/platform'
+import { type Address, digestOf } from '@cairn/wire'
+import { wrapFile } from '../../../verify/virtual/disk/wrapped-disk.ts'
 import type { VirtualPlatform } from '../../../verify/virtual/machine.ts'
-import type { ServiceOptions } from './harness.ts'
+import type { ServiceOptions, TestService } from './harness.ts'
 
 export interface DriveSwitch {
   readonly gone: Set<string>
@@ -46,19 +49,12 @@ function switched(platform: VirtualPlatform, { gone, slow }: DriveSwitch): Virtu
     open: async (path, options) =>
       await at(path, async () => {
         const file = await disk.open(path, options)
-        return {
-          path: file.path,
-          append: async (buffers) => await file.append(buffers),
+        return wrapFile(file, {
           read: async (position, into) => {
             await wait(path)
             return await file.read(position, into)
           },
-          sync: async () => await file.sync(),
-          truncate: async (length) => await file.truncate(length),
-          size: async () => await file.size(),
-          close: async () => await file.close(),
-          [Symbol.asyncDispose]: async () => await file.close(),
-        }
+        })
       }),
     rename: async (from, to) => await at(from, async () => await disk.rename(from, to)),
     unlink: async (path) => await at(path, async () => await disk.unlink(path)),
@@ -72,4 +68,20 @@ function switched(platform: VirtualPlatform, { gone, slow }: DriveSwitch): Virtu
     open: async (path, options) => await at(path, async () => await kv.open(path, options)),
   }
   return { ...platform, disk: switchedDisk, kv: switchedKv }
+}
+
+/** Rots a bit of a chunk, or of a shard, that this drive holds. */
+export async function damage(service: TestService, name: string, chunk: Address): Promise<void> {
+  const file = `${drivePath(name)}/journal/0000000001.seg`
+  const bytes = Buffer.alloc(8 * 1024 * 1024)
+  const read = await service.world.run(
+    (async () => {
+      await using opened = await service.platform.disk.open(file, { mode: 'read' })
+      return await opened.read(0, bytes)
+    })(),
+  )
+  const at = bytes.subarray(0, read).indexOf(Buffer.from(digestOf(chunk)))
+  assert.ok(at > 0, 'the chunk is in the first segment')
+  // The payload begins 40 bytes behind the id.
+  service.machine.drive.damage(file, (at + 40 + 7) * 8)
 }

@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
-import { gated, gates } from './gated-disk.ts'
-import { isProblem, noise, readAnswer, TestService } from './harness.ts'
+import { isProblem, readAnswer } from '../../../verify/virtual/answer.ts'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { TestService } from './harness.ts'
 
 async function settle(service: TestService): Promise<void> {
   await service.world.clock.settle()

@@ -7,9 +7,11 @@
 import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
 import { type Address, addressOf } from '@cairn/wire'
+import { type Answer } from '../../../verify/virtual/answer.ts'
+import { liveThrough } from '../../../verify/virtual/lives.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
-import type { VirtualWorld } from '../../../verify/virtual/world.ts'
-import { type Answer, noise, TestService } from './harness.ts'
+import { TestService } from './harness.ts'
 import { CHUNK, clientObjectOf, frames } from './objects.ts'
 
 const CLIENTS = 3
@@ -49,55 +51,26 @@ export async function simulateStorage(seed: number, options: SimulationOptions):
     const machine = world.machine('node')
     const random = new SeededRandom(world.nextSeed())
     const clients = Array.from({ length: CLIENTS }, (_, client) => thingsOf(client))
-    for (let life = 1; life <= LIVES; life += 1) {
-      machine.faults.clear()
-      const service = await TestService.open({ config: { durability: { sweep_interval: '1s' } } }, world, machine)
-      for (const thing of clients.flat()) {
-        if (thing.isMurky) beUnsure(thing)
-        thing.isMurky = false
-        await mustRead(service, thing)
-      }
-      const isLast = life === LIVES
-      if (!isLast) machine.crashAfter(20 + Math.floor(random.next() * 400))
-      machine.faults.rates = { 'io-error': options.faultRate, 'short-write': options.faultRate }
-      await load(world, service, clients, random, options.operations)
-      machine.faults.clear()
-      if (!isLast) machine.crash()
-      else await finish(world, service, clients)
-    }
+    await liveThrough(world, machine, {
+      count: LIVES,
+      faultRate: options.faultRate,
+      crashAfter: () => 20 + Math.floor(random.next() * 400),
+      open: async () => await TestService.open({ config: { durability: { sweep_interval: '1s' } } }, world, machine),
+      audit: async (service) => await mustHoldAll(service, clients.flat()),
+      load: (service) => {
+        const dice = clients.map(() => new SeededRandom(Math.floor(random.next() * 2 ** 32)))
+        return clients.map(async (things, at) => await work(service, things, dice[at] ?? random, options.operations))
+      },
+    })
   })
 }
 
-async function finish(world: VirtualWorld, service: TestService, clients: readonly Thing[][]): Promise<void> {
-  // Long enough for a drive that failed to have proved itself again.
-  await world.sleep(6_000)
-  for (const things of clients) for (const thing of things) await mustRead(service, thing)
-  await service.shutDown()
-}
-
-/** Lets every client work until it is done or the power is gone; what was under way then never settles. */
-async function load(
-  world: VirtualWorld,
-  service: TestService,
-  clients: readonly Thing[][],
-  random: Random,
-  operations: number,
-): Promise<void> {
-  const state = { active: clients.length }
-  const failures: unknown[] = []
-  for (const things of clients) {
-    work(service, things, new SeededRandom(Math.floor(random.next() * 2 ** 32)), operations).then(
-      () => {
-        state.active -= 1
-      },
-      (error: unknown) => {
-        failures.push(error)
-        state.active -= 1
-      },
-    )
+async function mustHoldAll(service: TestService, things: readonly Thing[]): Promise<void> {
+  for (const thing of things) {
+    if (thing.isMurky) beUnsure(thing)
+    thing.isMurky = false
+    await mustRead(service, thing)
   }
-  while (state.active > 0 && service.machine.isUp) await world.sleep(5)
-  if (failures.length > 0) throw failures[0]
 }
 
 async function work(service: TestService, things: readonly Thing[], random: Random, count: number): Promise<void> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
-import { noise, TestService } from './harness.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { TestService } from './harness.ts'
 import { driveSwitch, withDrives } from './several-drives.ts'
 
 const OBJECTS = 60

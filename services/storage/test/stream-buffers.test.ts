@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DiskFile, OpenOptions } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import type { VirtualPlatform } from '../../../verify/virtual/machine.ts'
-import { gated, gates } from './gated-disk.ts'
-import { noise, TestService } from './harness.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { TestService } from './harness.ts'
 import { CHUNK } from './objects.ts'
 
 /** Four chunks, the second of which the service has: it needs no writing, and the third must wait all the same. */

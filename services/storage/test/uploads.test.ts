@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Address, addressOf } from '@cairn/wire'
-import { isProblem, noise, TestService } from './harness.ts'
+import { isProblem } from '../../../verify/virtual/answer.ts'
+import { noise } from '../../../verify/virtual/noise.ts'
+import { TestService } from './harness.ts'
 import { CHUNK, type ClientObject, clientObject, clientObjectOf, frames } from './objects.ts'
 
 const HOUR_MS = 3_600_000
@@ -12,7 +14,7 @@ const json = (value: unknown) => ({ body: JSON.stringify(value), headers: { 'con
 async function missing(service: TestService, { chunks }: ClientObject, upload: string): Promise<Address[]> {
   const ids = chunks.map(({ id }) => id)
   const answer = await service.ask('POST', `/c/missing?upload=${upload}`, json({ ids }))
-  return answer.json()['missing'] as Address[]
+  return answer.fields()['missing'] as Address[]
 }
 
 async function send(service: TestService, { chunks }: ClientObject, ids: readonly Address[], upload: string) {
@@ -33,7 +35,7 @@ test('an upload that was interrupted goes on with what is missing, and with noth
     left,
     object.chunks.slice(6).map(({ id }) => id),
   )
-  assert.deepEqual((await send(service, object, left, 'u')).json(), { chunks: 4, new: 4 })
+  assert.deepEqual((await send(service, object, left, 'u')).fields(), { chunks: 4, new: 4 })
   assert.equal((await service.ask('PUT', `/m/${object.id}?upload=u`, { body: object.encoded })).status, 201)
   assert.ok((await service.ask('GET', `/o/${object.id}`)).body.equals(object.bytes))
   await service.stop()
@@ -72,7 +74,7 @@ test('the same object put by many at once is one object: one is told it is new, 
       ),
     ),
   )
-  const told = answers.map((answer) => `${answer.status} ${String(answer.json()['new'])}`).sort()
+  const told = answers.map((answer) => `${answer.status} ${String(answer.fields()['new'])}`).sort()
   assert.deepEqual(told, [...Array<string>(19).fill('200 false'), '201 true'])
   assert.equal(service.metric('chunks_written_total', { tier: 'disk' }), 4)
   service.machine.crash()
@@ -139,7 +141,7 @@ test('a deleted object frees its own chunks and leaves those others need', async
 
 test('a deleted object does not come back with the power', async () => {
   const service = await TestService.start()
-  const { address } = (await service.ask('POST', '/o', { body: 'gone' })).json() as { address: string }
+  const { address } = (await service.ask('POST', '/o', { body: 'gone' })).fields() as { address: string }
   await service.ask('DELETE', `/o/${address}`)
   service.machine.crash()
   const again = await TestService.start({}, service.world, service.machine)
@@ -149,7 +151,7 @@ test('a deleted object does not come back with the power', async () => {
 
 test('a reference outlives a restart', async () => {
   const service = await TestService.start()
-  const { address } = (await service.ask('POST', '/o', { body: 'a letter' })).json() as { address: string }
+  const { address } = (await service.ask('POST', '/o', { body: 'a letter' })).fields() as { address: string }
   await service.ask('PUT', `/refs/mailbox/${address}`)
   service.machine.crash()
   const again = await TestService.start({}, service.world, service.machine)

@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { addressOf, digestOf } from '@cairn/wire'
 import { Home } from '../../../node/test/running-node.ts'
-import { noise } from '../../../services/storage/test/harness.ts'
+import { noise } from '../../virtual/noise.ts'
 import { cluster, freePorts, isWhole, until } from './cluster.ts'
 import { putAll, readAll } from './objects.ts'
 

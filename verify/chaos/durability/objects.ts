@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { addressOf } from '@cairn/wire'
-import { noise } from '../../../services/storage/test/harness.ts'
+import { noise } from '../../virtual/noise.ts'
 import type { Member } from './cluster.ts'
 
 /** Objects of one chunk, of a few, and of many. */

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { SeededRandom } from '@cairn/kernel'
-import { mustHold, operate, type Thing, thingsOf } from '../../../services/storage/test/copies-ledger.ts'
+import { load, mustHold, type Thing, thingsOf } from '../../../services/storage/test/copies-ledger.ts'
 import { TestService } from '../../../services/storage/test/harness.ts'
 import { drivePath, driveSwitch, withDrives } from '../../../services/storage/test/several-drives.ts'
 import { type SimulationReport, simulate } from '../../virtual/simulate.ts'
@@ -36,7 +36,7 @@ export async function simulateShards(seed: number): Promise<SimulationReport> {
       await TestService.open(withDrives(DRIVES, drives, CONFIG), world, machine)
     let service = await open()
     for (let round = 0; round < ROUNDS; round += 1) {
-      await load(service, things, random)
+      await load([service], things, random, OPERATIONS)
       const victims = [pick(random), ...(random.next() < 0.5 ? [pick(random)] : [])]
       const dice = random.next()
       if (dice < 0.4) for (const victim of victims) drives.gone.add(victim)
@@ -46,7 +46,7 @@ export async function simulateShards(seed: number): Promise<SimulationReport> {
         service = await open()
       }
       if (random.next() < 0.5) await world.sleep(1000)
-      await load(service, things, random)
+      await load([service], things, random, OPERATIONS)
       drives.gone.clear()
       await service.send('POST', '/admin/scrub')
       await world.sleep(REPAIR_MS)
@@ -55,13 +55,6 @@ export async function simulateShards(seed: number): Promise<SimulationReport> {
     await mustBeWhole(service, things)
     await service.shutDown()
   })
-}
-
-async function load(service: TestService, things: readonly Thing[], random: SeededRandom): Promise<void> {
-  for (let at = 0; at < OPERATIONS; at += 1) {
-    const thing = things[Math.floor(random.next() * things.length)]
-    if (thing !== undefined) await operate(service, thing, random)
-  }
 }
 
 function pick(random: SeededRandom): string {

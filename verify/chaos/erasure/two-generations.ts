@@ -7,8 +7,8 @@
  */
 import { isKind } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
-import { noise } from '../../../services/storage/test/harness.ts'
 import { CHUNK_SIZE, type ErasureModules, ShardScene } from '../../../services/storage/test/shard-drives.ts'
+import { noise } from '../../virtual/noise.ts'
 
 const AWAY = [0, 1, 2]
 const GOING = [3, 4, 5, 6, 7]

@@ -1,13 +1,10 @@
 /** What only a real registry or a real DHT makes the index count: every label of each metric, provoked. */
-import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
-import { Deadline, type Labels } from '@cairn/kernel'
+import { Deadline } from '@cairn/kernel'
 import { type Address, addressOf } from '@cairn/wire'
 import { Peer } from '../../../packages/routing/test/peer.ts'
+import { type ProvokedRow, provokedRows, type Story } from '../../virtual/provoked-suite.ts'
 import { fork } from './lying-registry.ts'
 import { scene } from './scene.ts'
-
-type Story = () => Promise<(name: string, labels: Labels) => number>
 
 const object = (count: number): Address => addressOf(Buffer.from(`object ${count}`))
 
@@ -54,7 +51,7 @@ const dht: Story = async () => {
     Math.max(...all.map((metrics) => metrics.value(name, labels) + metrics.value(`${name}_count`, labels)))
 }
 
-const PROVOKED: readonly (readonly [string, Labels, Story])[] = [
+const PROVOKED: readonly ProvokedRow[] = [
   ['index_registry_checks_total', { outcome: 'advanced' }, following],
   ['index_registry_checks_total', { outcome: 'unchanged' }, following],
   ['index_registry_checks_total', { outcome: 'unreachable' }, following],
@@ -70,14 +67,4 @@ const PROVOKED: readonly (readonly [string, Labels, Story])[] = [
   ['dht_lookup_hops_histogram', { op: 'find_providers' }, dht],
 ]
 
-describe('what a story provokes is counted', () => {
-  const told = new Map<Story, ReturnType<Story>>()
-  for (const [name, labels, story] of PROVOKED) {
-    const shown = Object.entries(labels).map(([label, value]) => `${label}=${value}`)
-    test(`${name} ${shown.join(' ')}`, async () => {
-      const reading = told.get(story) ?? story()
-      told.set(story, reading)
-      assert.ok((await reading)(name, labels) > 0)
-    })
-  }
-})
+provokedRows(PROVOKED)

@@ -98,6 +98,17 @@ export class Drive {
     return this.#tree.list(path)
   }
 
+  /** Whether there is something of this name. */
+  has(path: string): boolean {
+    return this.#find(path) !== undefined
+  }
+
+  /** Bytes of a file; 0 for what is none. */
+  size(path: string): number {
+    const node = this.#find(path)
+    return node?.tag === 'file' ? node.bytes.length : 0
+  }
+
   /** Where the record stands: a sync that begins now covers what is before. */
   get recorded(): number {
     return this.#record.length

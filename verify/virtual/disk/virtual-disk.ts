@@ -188,7 +188,7 @@ class VirtualFile extends Closeable implements DiskFile {
         name: `disk.${operation}`,
         detail,
         data,
-        latencyMs: life.latency(USUAL_MS[operation]),
+        latencyMs: life.latency(USUAL_MS[operation]) * faults.slowness,
         begin: () => {
           this.#checkOpen(operation === 'sync' ? 'read' : 'write')
           end = begin(faults.strike(operation, this.path, life.chance))
@@ -249,7 +249,7 @@ async function call<T>(
   return await life.call({
     name: `disk.${operation}`,
     detail,
-    latencyMs: life.latency(USUAL_MS[operation]),
+    latencyMs: life.latency(USUAL_MS[operation]) * faults.slowness,
     begin: () => {
       fault = faults.strike(operation, detail, life.chance)
       if (fault === 'io-error' || fault === 'no-space') throw failureOf(fault, detail)

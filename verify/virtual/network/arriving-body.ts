@@ -1,13 +1,10 @@
 /**
  * The body of a response while it arrives, part by part.
  *
- *     server ─▶ packet ─▶ parts waiting (at most `WINDOW`) ─▶ the reader
+ *     server ─▶ packet ─▶ parts waiting (bounded by the window) ─▶ the reader
  *                  server waits for room ◀── a part is taken
  */
-import { type CairnError, Semaphore } from '@cairn/kernel'
-
-/** Parts under way or waiting to be read; the server stops producing beyond. */
-const WINDOW = 16
+import type { CairnError } from '@cairn/kernel'
 
 type State =
   | { readonly tag: 'arriving' }
@@ -17,8 +14,6 @@ type State =
   | { readonly tag: 'canceled' }
 
 export class ArrivingBody implements AsyncIterable<Uint8Array> {
-  /** The server takes a permit for every part it sends. */
-  readonly window = new Semaphore(WINDOW)
   readonly #parts: { readonly bytes: Uint8Array; readonly permit: Disposable }[] = []
   readonly #onOver: (state: 'complete' | 'failed' | 'canceled') => void
   #state: State = { tag: 'arriving' }

@@ -1,15 +1,19 @@
 /** One request and its answer, as the client's machine sees them. */
-import { type CairnError, Cancel, canceled } from '@cairn/kernel'
+import { type CairnError, Cancel, canceled, Semaphore } from '@cairn/kernel'
 import type { IncomingResponse, OutgoingRequest } from '@cairn/platform'
 import type { Life } from '../life.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { joinHeaders } from './message.ts'
+
+/** Parts under way or waiting to be read; the server stops producing beyond. */
+const WINDOW = 16
 
 export class Exchange {
   readonly client: Life
   readonly body: ArrivingBody
   readonly #cancel: Cancel
   readonly #reply = Promise.withResolvers<IncomingResponse>()
+  #answer: Stream | undefined
 
   /** `onGone` hears that the client gave up: its deadline passed, its caller left, or the body was canceled. */
   constructor(client: Life, { deadline, signal }: OutgoingRequest, onGone: () => void) {
@@ -37,6 +41,12 @@ export class Exchange {
     return this.#reply.promise
   }
 
+  /** Whether this is the answer that counts: the first of which anything arrives. */
+  takes(stream: Stream): boolean {
+    this.#answer ??= stream
+    return this.#answer === stream
+  }
+
   answered(status: number, headers: readonly string[]): void {
     this.#reply.resolve({ status, headers: joinHeaders(headers), body: this.body })
   }
@@ -52,12 +62,19 @@ export class Exchange {
  * never comes nothing does.
  */
 export class Stream {
+  /** When the last packet sent arrives, if it does. */
+  dueAt = 0
+  /** The server takes a permit for every part it sends. */
+  readonly window = new Semaphore(WINDOW)
+  /** The client has no use for it. */
+  readonly leave: () => void
   readonly #client: Life
   #sent = 0
   #arrived = 0
 
-  constructor(client: Life) {
+  constructor(client: Life, leave: () => void) {
     this.#client = client
+    this.leave = leave
   }
 
   /** What to do with the next packet when it arrives. */
@@ -65,6 +82,8 @@ export class Stream {
     this.#sent += 1
     const number = this.#sent
     return () => {
+      // Whoever asked is no more: its machine resets the connection, so that no server waits for a dead reader.
+      if (!this.#client.alive) this.leave()
       if (number !== this.#arrived + 1 || !this.#client.alive) return
       this.#arrived = number
       arrive()

@@ -31,16 +31,21 @@ export interface Tampering {
   readonly extraDelayMs?: number
 }
 
+export type Mishap = 'loss' | 'duplication' | 'reorder' | 'cut'
+
 export const CALM: Weather = { delayMsMin: 0.2, delayMsMax: 2, loss: 0, duplication: 0, reorder: 0 }
 
 export class Links {
   weather: Weather = CALM
   /** Called for every packet, in order. */
   tamper: ((packet: Packet) => Tampering | undefined) | undefined
+  /** Hears of every packet that something happens to. */
+  onMishap: ((mishap: Mishap, packet: Packet) => void) | undefined
   readonly #clock: VirtualClock
   readonly #random: Random
   readonly #trace: Trace
   readonly #cut = new Set<string>()
+  readonly #stalledUntil = new Map<string, number>()
   #packets = 0
 
   constructor(clock: VirtualClock, random: Random, trace: Trace) {
@@ -54,13 +59,18 @@ export class Links {
     this.#packets += 1
     const packet: Packet = { number: this.#packets, from, to, what }
     const { drop = false, duplicate = false, extraDelayMs = 0 } = this.tamper?.(packet) ?? {}
-    const { loss, duplication } = this.weather
-    const lost = this.#random.next() < loss || drop
-    const copies = lost ? 0 : this.#random.next() < duplication || duplicate ? 2 : 1
-    const dueAt = Math.max(notBefore, this.#clock.now() + this.#delay() + extraDelayMs)
+    // There is no weather inside a machine.
+    const weather = from === to ? CALM : this.weather
+    const lost = this.#random.next() < weather.loss || drop
+    const copies = lost ? 0 : this.#random.next() < weather.duplication || duplicate ? 2 : 1
+    const delayMs = this.#delay(weather)
+    const dueAt = Math.max(notBefore, this.#clock.now() + delayMs + extraDelayMs)
+    if (lost) this.onMishap?.('loss', packet)
+    else if (copies > 1) this.onMishap?.('duplication', packet)
+    else if (delayMs > weather.delayMsMax) this.onMishap?.('reorder', packet)
     this.#note(packet, lost ? 'is lost' : `due ${dueAt}`)
     for (let copy = 0; copy < copies; copy += 1) {
-      this.#clock.timer(dueAt - this.#clock.now() + copy * this.#delay(), () => this.#arrive(packet, arrive))
+      this.#clock.timer(dueAt - this.#clock.now() + copy * this.#delay(weather), () => this.#arrive(packet, arrive))
     }
     return { dueAt }
   }
@@ -75,18 +85,31 @@ export class Links {
     }
   }
 
-  heal(): void {
-    this.#cut.clear()
+  /** Mends all wires, or those between these machines. */
+  heal(from?: readonly string[], to: readonly string[] = []): void {
+    if (from === undefined) this.#cut.clear()
+    for (const a of from ?? [])
+      for (const b of to) for (const wire of [`${a} ${b}`, `${b} ${a}`]) this.#cut.delete(wire)
+  }
+
+  /** What is sent to this machine waits before its door for so long. */
+  stall(machine: string, forMs: number): void {
+    this.#stalledUntil.set(machine, this.#clock.now() + forMs)
   }
 
   #arrive(packet: Packet, arrive: () => void): void {
+    const waitMs = (this.#stalledUntil.get(packet.to) ?? 0) - this.#clock.now()
+    if (waitMs > 0) {
+      this.#clock.timer(waitMs, () => this.#arrive(packet, arrive))
+      return
+    }
     const isCut = this.#cut.has(`${packet.from} ${packet.to}`)
     this.#note(packet, isCut ? 'is cut off' : 'arrives')
-    if (!isCut) arrive()
+    if (isCut) this.onMishap?.('cut', packet)
+    else arrive()
   }
 
-  #delay(): number {
-    const { delayMsMin, delayMsMax, reorder } = this.weather
+  #delay({ delayMsMin, delayMsMax, reorder }: Weather): number {
     const delay = delayMsMin + this.#random.next() * (delayMsMax - delayMsMin)
     return this.#random.next() < reorder ? 10 * delay : delay
   }

@@ -13,7 +13,13 @@ export function virtualListen(platform: VirtualPlatform): Listen {
     const stop = platform.listen(address.port, async ({ peerAddress, ...request }) => {
       openConnections += 1
       try {
-        return await ingress.handle({ ...request, peer: { address: peerAddress, kind: 'tcp' }, door, crowded: false })
+        const peer = { address: peerAddress, kind: 'tcp' } as const
+        const response = await ingress.handle({ ...request, peer, door, crowded: false })
+        if (response.held === undefined || !(response.body instanceof Uint8Array)) return response
+        // The buffer goes back to its pool once it is written.
+        const body = response.body.slice()
+        response.held[Symbol.dispose]()
+        return { ...response, body }
       } finally {
         openConnections -= 1
       }

@@ -143,6 +143,21 @@ describe('the virtual network', () => {
     assert.equal(served, 2)
   })
 
+  test('of two answers to a doubled request one is heard, and the server of the other learns that nobody listens', async () => {
+    const letters = Array.from({ length: 40 }, (_, index) => String.fromCharCode(65 + index))
+    const signals: AbortSignal[] = []
+    const twice: VirtualListener = async ({ signal }) => {
+      signals.push(signal)
+      return { status: 200, headers: [], body: lines(letters) }
+    }
+    await pair(twice, async ({ world, client }) => {
+      world.network.links.tamper = ({ what }) => ({ duplicate: what.startsWith('request') })
+      assert.equal(await text(await get(client)), letters.join(''))
+      await world.sleep(10)
+    })
+    assert.deepEqual([signals.length, signals.filter(({ aborted }) => aborted).length], [2, 1])
+  })
+
   test('a part lost in the middle stalls the rest', async () => {
     const parts: VirtualListener = async () => ({ status: 200, headers: [], body: lines(['a', 'b', 'c']) })
     await pair(parts, async ({ world, client }) => {

@@ -91,26 +91,28 @@ export class VirtualNetwork {
     const exchange = new Exchange(client, request, () => {
       this.links.send(client.machine, server, 'client gone', () => gone.abort())
     })
-    const headers = ['host', url.host, ...Object.entries(request.headers).flat()]
+    const headers = ['host', url.host, ...lengthOf(request), ...Object.entries(request.headers).flat()]
     this.links.send(client.machine, server, `request ${method} ${target}`, () => {
       const body = sent === undefined ? undefined : partsOf(sent)
       const peerAddress = this.addressOf(client.machine)
-      this.#arrive(exchange, server, portOf(url), { method, target, headers, body, peerAddress, signal: gone.signal })
+      // Each time it arrives it is a connection of its own.
+      const left = new AbortController()
+      if (gone.signal.aborted) left.abort()
+      else gone.signal.addEventListener('abort', () => left.abort(), { once: true })
+      const stream = new Stream(client, () => {
+        this.links.send(client.machine, server, 'client gone', () => left.abort())
+      })
+      const arrived = { method, target, headers, body, peerAddress, signal: left.signal }
+      this.#arrive(exchange, stream, server, portOf(url), arrived)
     })
     return await exchange.response
   }
 
   /** The request reached the machine. One that is down says nothing; one that is up but does not listen refuses. */
-  #arrive(exchange: Exchange, server: string, port: number, request: VirtualRequest): void {
+  #arrive(exchange: Exchange, stream: Stream, server: string, port: number, request: VirtualRequest): void {
     const listening = this.#listeners.get(`${server}:${port}`)
-    const stream = new Stream(exchange.client)
     const breakOff = (what: string, error: CairnError): void => {
-      this.links.send(
-        server,
-        exchange.client.machine,
-        what,
-        stream.next(() => exchange.fail(error)),
-      )
+      this.#sendNext(server, exchange, stream, what, () => exchange.fail(error))
     }
     if (listening?.life.alive !== true) {
       if (this.#lives.get(server)?.alive === true) breakOff('refused', refused())
@@ -130,18 +132,27 @@ export class VirtualNetwork {
     { status, headers, body }: VirtualResponse,
     gone: AbortSignal,
   ): Promise<void> {
-    let notBefore = 0
     const send = (what: string, arrive: () => void): void => {
-      if (!server.alive) return
-      const { machine } = exchange.client
-      notBefore = this.links.send(server.machine, machine, what, stream.next(arrive), notBefore).dueAt
+      if (server.alive) this.#sendNext(server.machine, exchange, stream, what, arrive)
     }
     send(`response ${status}`, () => exchange.answered(status, headers))
-    for await (const bytes of partsOf(body)) {
-      const permit = await exchange.body.window.acquire({ signal: gone })
+    for await (const part of partsOf(body)) {
+      // The sender may use its buffer again as soon as it is asked for more.
+      const bytes = part.slice()
+      const permit = await stream.window.acquire({ signal: gone })
       send(`body ${bytes.length} bytes`, () => exchange.body.arrive(bytes, permit))
     }
     send('end of body', () => exchange.body.complete())
+  }
+
+  /** The next packet of an answer; it does not overtake those before. */
+  #sendNext(server: string, exchange: Exchange, stream: Stream, what: string, arrive: () => void): void {
+    const arriving = stream.next(() => {
+      if (exchange.takes(stream)) arrive()
+      else stream.leave()
+    })
+    const { dueAt } = this.links.send(server, exchange.client.machine, what, arriving, stream.dueAt)
+    stream.dueAt = dueAt
   }
 
   #machineAt(client: Life, host: string): string {
@@ -149,6 +160,12 @@ export class VirtualNetwork {
     for (const [machine, address] of this.#addresses) if (host === machine || host === address) return machine
     return host
   }
+}
+
+/** A client that has the whole body says how long it is. */
+function lengthOf({ body, headers }: OutgoingRequest): readonly string[] {
+  const isSaid = Object.keys(headers).some((name) => name.toLowerCase() === 'content-length')
+  return body instanceof Uint8Array && !isSaid ? ['content-length', String(body.length)] : []
 }
 
 function portOf({ port, protocol }: URL): number {

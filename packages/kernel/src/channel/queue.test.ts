@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { isKind } from '../errors.ts'
 import { leaks, virtualRuntime } from '../runtime.ts'
 import { Queue } from './queue.ts'
+import { abort, close, createQueue, tryReceive, trySend, waiting } from './queue-core.ts'
 
 test('a full queue refuses the new item and keeps what it has', async () => {
   const runtime = virtualRuntime()
@@ -127,4 +128,63 @@ test('a receiver of one lane leaves the other lane alone, and hears of the end',
   assert.deepEqual(await queue.recv({ take: 'urgent' }), { tag: 'closed' })
   assert.deepEqual(await queue.recv({ take: 'normal' }), { tag: 'item', item: 'write' })
   assert.deepEqual(await queue.recv({ take: 'normal' }), { tag: 'closed' })
+})
+
+test('a queue holds at least one item and reserves less than it holds', () => {
+  const overflow = 'reject'
+  for (const capacity of [0, -1, 1.5, Number.NaN]) assert.throws(() => createQueue({ capacity, overflow }), RangeError)
+  for (const reserved of [-1, 0.5, 2, 3])
+    assert.throws(() => createQueue({ capacity: 2, overflow, reserved }), RangeError)
+  assert.equal(createQueue({ capacity: 2, overflow, reserved: 1 }).normalCapacity, 1)
+})
+
+test('a queue is closing while something is inside, and closed once it is drained, aborted or was empty', () => {
+  const filled = createQueue<number>({ capacity: 2, overflow: 'reject' })
+  trySend(filled, 1, 'normal')
+  trySend(filled, 2, 'normal')
+  const tag = (): string => filled.state.tag
+  close(filled)
+  assert.equal(tag(), 'closing')
+  close(filled)
+  tryReceive(filled)
+  assert.equal(tag(), 'closing')
+  tryReceive(filled)
+  assert.equal(tag(), 'closed')
+  close(filled)
+  assert.equal(tag(), 'closed')
+  const empty = createQueue<number>({ capacity: 1, overflow: 'reject' })
+  close(empty)
+  assert.equal(empty.state.tag, 'closed')
+  const aborted = createQueue<number>({ capacity: 1, overflow: 'reject' })
+  trySend(aborted, 1, 'normal')
+  assert.deepEqual(abort(aborted), [1])
+  assert.deepEqual([aborted.state.tag, aborted.discarded], ['closed', 1])
+})
+
+test('an open queue stays open when it is drained', () => {
+  const queue = createQueue<number>({ capacity: 1, overflow: 'reject' })
+  for (const item of [1, 2]) {
+    assert.equal(trySend(queue, item, 'normal'), 'sent')
+    assert.deepEqual(tryReceive(queue), { tag: 'item', item })
+  }
+  assert.equal(queue.state.tag, 'open')
+})
+
+test('facts tell how deep it ever was, what was lost in each way, and who waits in which line', async () => {
+  const runtime = virtualRuntime()
+  const queue = new Queue<number>(runtime, { name: 'work', capacity: 2, overflow: 'drop-oldest', reserved: 1 })
+  queue.trySend(1)
+  queue.trySend(2, 'urgent')
+  queue.trySend(3)
+  assert.equal(queue.facts().highWater, 2)
+  assert.equal(queue.facts().lost, 1)
+  assert.equal(queue.abort(), 2)
+  assert.equal(queue.facts().lost, 3)
+  assert.equal(queue.facts().highWater, 2)
+  assert.equal(runtime.log.lines[0]?.message, 'queue dropped its oldest items')
+  const lanes = createQueue<number>({ capacity: 2, overflow: 'reject', reserved: 1 })
+  lanes.receivers.normal.add(() => undefined)
+  lanes.receivers.urgent.add(() => undefined)
+  lanes.receivers.any.add(() => undefined)
+  assert.equal(waiting(lanes), 3)
 })

@@ -5,6 +5,8 @@ import { virtualRuntime } from '../runtime.ts'
 import { Bus } from './bus.ts'
 import { Config } from './config.ts'
 import { Health } from './health.ts'
+import { LiveTopology } from './live.ts'
+import { MemoryLog } from './log.ts'
 import { KERNEL_METRICS, MemoryMetrics } from './metrics.ts'
 import { defineTopology } from './topology.ts'
 
@@ -121,4 +123,74 @@ test('who comes back to the bus goes on where they were, as far as it is kept', 
   using early = bus.subscribe(99)
   assert.deepEqual([early.tryReceive(), early.place], [undefined, 3])
   bus.close()
+})
+
+test('a bus belongs to its service, and each start of it has a life of its own', () => {
+  const [one, other] = [1, 2].map((seed) => new Bus(virtualRuntime(seed), TOPOLOGY))
+  assert.equal(one?.service, 'registry')
+  assert.match(one.life, /^[0-9a-z]{4,7}$/)
+  assert.notEqual(one.life, other?.life)
+})
+
+test('after the bus is closed nobody hears it', async () => {
+  const runtime = virtualRuntime()
+  const bus = new Bus<{ tick: number }>(runtime, TOPOLOGY)
+  using subscription = bus.subscribe()
+  bus.close()
+  bus.publish({ topic: 'tick', body: 1 })
+  assert.deepEqual(await subscription.recv(), { tag: 'closed' })
+  assert.equal(runtime.topology.size, 0)
+})
+
+test('who asked hears when a service becomes ready and when it is so no longer, not of anything between', () => {
+  const flips: boolean[] = []
+  const health = new Health(['listening', 'store'], ({ ready }) => flips.push(ready))
+  assert.deepEqual(health.readiness.value, {
+    ready: false,
+    missing: ['listening', 'store'],
+    conditions: { listening: { ready: false, why: 'starting' }, store: { ready: false, why: 'starting' } },
+  })
+  health.miss('store', 'recovering')
+  assert.deepEqual(health.readiness.value.conditions['store'], { ready: false, why: 'recovering' })
+  health.meet('store')
+  assert.deepEqual(flips, [])
+  assert.deepEqual(health.readiness.value.conditions['store'], { ready: true, why: '' })
+  health.meet('listening')
+  health.miss('store', '')
+  assert.equal(health.readiness.value.ready, false, 'a reason that is the same is no reason to stay')
+  health.miss('listening', 'closing')
+  assert.deepEqual(flips, [true, false])
+})
+
+test('what is alive is listed in order of kind and name', () => {
+  const live = new LiveTopology(() => undefined)
+  const add = (kind: 'queue' | 'task', name: string) => live.add({ kind, name, facts: () => ({ depth: 1 }) })
+  const unlist = [add('task', 'a'), add('queue', 'b'), add('queue', 'a')]
+  assert.deepEqual([live.size, [...live].map(({ name }) => name)], [3, ['a', 'b', 'a']])
+  assert.deepEqual(live.snapshot(), [
+    { kind: 'queue', name: 'a', facts: { depth: 1 } },
+    { kind: 'queue', name: 'b', facts: { depth: 1 } },
+    { kind: 'task', name: 'a', facts: { depth: 1 } },
+  ])
+  for (const leave of unlist) leave()
+  assert.equal(live.size, 0)
+})
+
+test('a log kept in memory has every line in its order', () => {
+  const log = new MemoryLog()
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) log[level]({ at: level }, 'said')
+  for (const level of ['error', 'warn', 'info', 'debug'] as const) log[level]({}, 'again')
+  assert.deepEqual(
+    log.lines.map(({ level, fields, message }) => `${level} ${String(fields['at'])} ${message}`),
+    [
+      'debug debug said',
+      'info info said',
+      'warn warn said',
+      'error error said',
+      'error undefined again',
+      'warn undefined again',
+      'info undefined again',
+      'debug undefined again',
+    ],
+  )
 })

@@ -169,3 +169,73 @@ test('a target is shown under its label, and has its breaker to itself', () => {
   assert.deepEqual([breakers.state('peer 1'), breakers.state('peer 2')], ['open', 'closed'])
   breakers.close()
 })
+
+test('without a policy of its own a breaker opens above half of ten in ten seconds, for five, and sends two probes', () => {
+  const breaker = core.createBreaker(core.BREAKER_DEFAULT)
+  recordMany(breaker, ['ok', 'ok', 'ok', 'ok', ...new Array<core.Outcome>(5).fill('failed')], 0)
+  assert.equal(breaker.state.tag, 'closed')
+  recordMany(breaker, ['failed'], 9_999)
+  assert.deepEqual(breaker.state, { tag: 'open', until: 14_999 })
+  core.tick(breaker, 14_999)
+  assert.deepEqual(breaker.state, { tag: 'half-open', since: 14_999, probesLeft: 2, ok: 0 })
+})
+
+test('the window moves by tenths: an outcome counts until its tenth has left it', () => {
+  const tags = [900, 999, 1_000, 1_100].map((now) => {
+    const breaker = core.createBreaker(POLICY)
+    recordMany(breaker, new Array<core.Outcome>(5).fill('failed'), 50)
+    recordMany(breaker, new Array<core.Outcome>(4).fill('failed'), 450)
+    recordMany(breaker, ['failed'], now)
+    return breaker.state.tag
+  })
+  assert.deepEqual(tags, ['open', 'open', 'closed', 'closed'])
+})
+
+test('a breaker keeps no more than the tenths of one window', () => {
+  const breaker = core.createBreaker(POLICY)
+  for (let now = 0; now < 10_000; now += 100) recordMany(breaker, ['ok'], now)
+  assert.equal(breaker.slices.length, 10)
+})
+
+test('time changes nothing in a closed breaker, nor in a half-open one whose probes all answered', () => {
+  const breaker = core.createBreaker(POLICY)
+  core.tick(breaker, 1_000_000)
+  assert.deepEqual(breaker.state, { tag: 'closed' })
+  recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+  core.record(breaker, { tag: 'pass', round: breaker.round }, 'ok', 1)
+  assert.equal(breaker.state.tag, 'open')
+  core.tick(breaker, 500)
+  core.record(breaker, core.admit(breaker), 'ok', 510)
+  core.tick(breaker, 999)
+  core.tick(breaker, 5_000)
+  assert.deepEqual(breaker.state, { tag: 'half-open', since: 500, probesLeft: 1, ok: 1 })
+})
+
+test('outcomes that found no room are counted once', () => {
+  const runtime = virtualRuntime()
+  const breakers = new Breakers(runtime, { ...POLICY, sample: 1_030 })
+  const passages = Array.from({ length: 1_029 }, () => breakers.admit('peer'))
+  for (const passage of passages) passage.report('failed')
+  for (let time = 0; time < 3; time += 1) breakers.sweep()
+  assert.equal(breakers.state('peer'), 'closed')
+  breakers.close()
+})
+
+test('each change of state is a line in the log and moves the gauge', () => {
+  const runtime = virtualRuntime()
+  const breakers = new Breakers(runtime, { ...POLICY, sample: 1 })
+  breakers.admit('peer').report('failed')
+  breakers.sweep()
+  breakers.sweep()
+  runtime.clock.advance(500)
+  breakers.sweep()
+  assert.deepEqual(runtime.log.lines, [
+    { level: 'info', fields: { target: 'peer', before: 'closed', after: 'open' }, message: 'breaker changed state' },
+    { level: 'info', fields: { target: 'peer', before: 'open', after: 'half-open' }, message: 'breaker changed state' },
+  ])
+  const gauges = ['closed', 'open', 'half-open'].map((state) =>
+    runtime.metrics.value('breaker_state', { target: 'peer', state }),
+  )
+  assert.deepEqual(gauges, [0, 0, 1])
+  breakers.close()
+})

@@ -108,3 +108,25 @@ test('an aborted sleep ends at once and leaves no timer', async () => {
   await assert.rejects(sleeping, (error) => isKind(error, 'Canceled'))
   assert.equal(clock.pending(), 0)
 })
+
+test('a signal that has fired already cancels at once, with its reason, and nothing else is listened to', () => {
+  const clock = new VirtualClock()
+  const later = new AbortController()
+  const cancel = new Cancel({
+    signals: [undefined, later.signal, AbortSignal.abort('gone'), new AbortController().signal],
+    deadline: Deadline.after(clock, 10),
+  })
+  assert.deepEqual([cancel.signal.aborted, cancel.signal.reason, clock.pending()], [true, 'gone', 0])
+  later.abort('too late')
+  assert.equal(cancel.signal.reason, 'gone')
+})
+
+test('a deadline that runs out says of what', () => {
+  const clock = new VirtualClock()
+  const [plain, named] = [{}, { operation: 'a read' }].map(
+    (options) => new Cancel({ ...options, deadline: Deadline.after(clock, 10) }),
+  )
+  clock.advance(10)
+  assert.match(String(plain?.signal.reason), /the request/)
+  assert.match(String(named?.signal.reason), /a read/)
+})

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { leaks, type VirtualRuntime, virtualRuntime } from '../runtime.ts'
 import { hedge, type Leg } from './hedge.ts'
+import { createHedge, delayOver, legFailed, legSatisfied } from './hedge-core.ts'
 import { sleep } from './sleep.ts'
 
 interface Call {
@@ -149,4 +150,37 @@ test('nothing more is sent for a caller that has left', async () => {
     ['a1'],
   )
   assert.deepEqual(leaks(runtime), [])
+})
+
+test('the delay starts the second legs once, and only where there are some', () => {
+  assert.throws(() => createHedge(0, 1), RangeError)
+  const alone = createHedge(1, 0)
+  assert.equal(delayOver(alone), 'ignore')
+  assert.equal(legFailed(alone, 0), 'lost')
+  assert.deepEqual(alone.state, { tag: 'lost' })
+  const both = createHedge(1, 1)
+  assert.equal(delayOver(both), 'start-second')
+  assert.equal(delayOver(both), 'ignore')
+  assert.equal(legSatisfied(both, 1), 'won')
+  assert.deepEqual(both.state, { tag: 'won', winner: 1, losers: [0] })
+})
+
+test('after one leg has won, or after it ended itself, no leg changes anything', () => {
+  const hedged = createHedge(2, 0)
+  assert.equal(legFailed(hedged, 0), 'wait')
+  assert.equal(legSatisfied(hedged, 0), 'ignore')
+  assert.equal(legFailed(hedged, 0), 'ignore')
+  assert.equal(legSatisfied(hedged, 1), 'won')
+  assert.equal(legSatisfied(hedged, 1), 'ignore')
+  assert.equal(legFailed(hedged, 1), 'ignore')
+  assert.deepEqual(hedged.state, { tag: 'won', winner: 1, losers: [] })
+})
+
+test('without second legs no timer is set', async () => {
+  const runtime = virtualRuntime()
+  const { leg } = legs(runtime)
+  const result = hedge(runtime.clock, { first: [leg('a1', 20, 'x')], second: [], delayMs: 5 })
+  assert.equal(runtime.clock.pending(), 1)
+  await runtime.clock.run(100)
+  assert.deepEqual(await result, { answer: 'x', leg: 0, hedged: false })
 })

@@ -115,3 +115,20 @@ test('every pause is within the bounds its policy states', () => {
     }),
   )
 })
+
+test('an attempt that succeeds at once is no retry', async () => {
+  const runtime = virtualRuntime()
+  assert.equal(await retry(runtime, failing(0).attempt, { policy, operation }), 'answer')
+  await assert.rejects(retry(runtime, failing(1, 'Malformed').attempt, { policy, operation }), CairnError)
+  for (const result of ['ok', 'failed'])
+    assert.equal(runtime.metrics.value('backoff_retries_total', { op: operation, result }), 0)
+})
+
+test('a wait that would end at the deadline is not begun', async () => {
+  const runtime = virtualRuntime()
+  const exact: RetryPolicy = { ...policy, backoff: () => 100 }
+  const { attempt, calls } = failing(9)
+  const deadline = Deadline.after(runtime.clock, 100)
+  await assert.rejects(retry(runtime, attempt, { policy: exact, operation, deadline }), /attempt 1/)
+  assert.equal(calls(), 1)
+})

@@ -6,7 +6,7 @@ import { CairnError, isKind } from '../errors.ts'
 import { Deadline } from '../policy/deadline.ts'
 import { sleep } from '../policy/sleep.ts'
 import { leaks, type VirtualRuntime, virtualRuntime } from '../runtime.ts'
-import { type Job, serveJobs, submit } from './job.ts'
+import { Job, serveJobs, submit } from './job.ts'
 import { Supervisor } from './supervisor.ts'
 
 function service(runtime: VirtualRuntime, capacity: number, workMs: number) {
@@ -146,4 +146,41 @@ test('a job handed over in the same turn as the abort is canceled, not started',
   queue.abort()
   await supervisor.stop()
   assert.deepEqual(leaks(runtime), [])
+})
+
+test('a job that is over before it begins ends with why', async () => {
+  const { clock } = virtualRuntime()
+  const gone = new Job(1, { deadline: Deadline.after(clock, 10), signal: AbortSignal.abort() })
+  await assert.rejects(gone.result, (error) => isKind(error, 'Canceled'))
+  const late = new Job(1, { deadline: Deadline.after(clock, 0) })
+  await assert.rejects(late.result, (error) => isKind(error, 'Timeout') && /the request/.test(error.message))
+  assert.deepEqual([gone.ended, late.ended, late.signal.aborted, clock.pending()], [true, true, true, 0])
+})
+
+test('a job ends once: what is done cannot fail, and its signal stays quiet', async () => {
+  const { clock } = virtualRuntime()
+  const job = new Job<number, string>(1, { deadline: Deadline.after(clock, 10) })
+  const { signal } = job
+  assert.equal(job.signal, signal)
+  job.done('first')
+  job.done('second')
+  job.cancel()
+  assert.deepEqual([await job.result, signal.aborted, job.signal.aborted], ['first', false, false])
+  const failed = new Job<number, string>(1, { deadline: Deadline.after(clock, 10) })
+  failed.cancel()
+  failed.done('too late')
+  await assert.rejects(failed.result, (error) => isKind(error, 'Canceled') && error.retryAfterMs === 1_000)
+  assert.equal(isKind(failed.signal.reason, 'Canceled'), true)
+})
+
+test('a worker ends when its queue is closed and empty', async () => {
+  const runtime = virtualRuntime()
+  const queue = new Queue<Job<number, number>>(runtime, { name: 'work', capacity: 1, overflow: 'reject' })
+  queue.close()
+  const { signal } = new AbortController()
+  await serveJobs(
+    queue,
+    { name: 'worker', draining: signal, aborting: signal },
+    async (input) => await Promise.resolve(input),
+  )
 })

@@ -97,3 +97,13 @@ test('a resource dropped unclosed is a debug line once the collector finds it, a
   ])
   assert.deepEqual(leaks(runtime), ['resource forgotten'])
 })
+
+test('a scope is listed with its children until it ends, and a child can be asked for its result', async () => {
+  const runtime = virtualRuntime()
+  const scope = new Scope(runtime, 'request')
+  const { name, result } = scope.spawn('sum', async () => await Promise.resolve(3))
+  assert.deepEqual(runtime.topology.snapshot(), [{ kind: 'scope', name: 'request', facts: { children: 1 } }])
+  assert.deepEqual([name, await result], ['sum', 3])
+  await scope.join()
+  assert.deepEqual(leaks(runtime), [])
+})

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Waiters, waitIn } from '../channel/waiters.ts'
+import { CairnError } from '../errors.ts'
 import { sleep } from '../policy/sleep.ts'
 import { SeededRandom } from '../random.ts'
 import { leaks, virtualRuntime } from '../runtime.ts'
@@ -125,4 +126,77 @@ test('copies of a pool are counted under one name, and nothing starts once the s
   await supervisor.stop()
   supervisor.start('late', async () => await Promise.resolve())
   assert.equal(runtime.metrics.value('tasks_spawned_total', { kind: 'late' }), 0)
+})
+
+test('a failure leaves the window after exactly sixty seconds', () => {
+  const { failures } = core.noteFailure({ failures: [0, 1] }, 60_000)
+  assert.deepEqual(failures, [1, 60_000])
+})
+
+test('a failed task is logged and told, waits before it runs again, and is listed with its failures meanwhile', async () => {
+  const runtime = virtualRuntime()
+  const crashed: string[] = []
+  const supervisor = new Supervisor(runtime, { ...options, onCrash: (task) => void crashed.push(task) })
+  const error = new Error('always')
+  let starts = 0
+  supervisor.start('broken', async () => {
+    starts += 1
+    await Promise.reject(error)
+  })
+  await runtime.clock.settle()
+  assert.deepEqual([starts, crashed], [1, ['broken']])
+  assert.deepEqual(runtime.log.lines, [{ level: 'error', fields: { task: 'broken', error }, message: 'task failed' }])
+  const facts = runtime.topology.snapshot().filter(({ kind }) => kind === 'task')
+  assert.deepEqual(facts, [{ kind: 'task', name: 'broken', facts: { failures: 1 } }])
+  assert.equal(runtime.metrics.value('service_restarts_total', { kind: 'broken' }), 0)
+  await runtime.clock.run(30_000)
+  assert.equal(starts, 6)
+  assert.equal(runtime.metrics.value('service_restarts_total', { kind: 'broken' }), 5)
+  const message = 'task failed too often; the service stops'
+  assert.deepEqual(runtime.log.lines.at(-1), { level: 'error', fields: { task: 'broken', error }, message })
+})
+
+test('a canceled wait ends a task only when the service drains; any other error is a failure even then', async () => {
+  const runtime = virtualRuntime()
+  const supervisor = new Supervisor(runtime, options)
+  let starts = 0
+  supervisor.start('early', async ({ draining }) => {
+    starts += 1
+    if (starts === 1) throw new CairnError('Canceled', 'by somebody else')
+    await sleep(runtime.clock, 1e9, { signal: draining })
+  })
+  supervisor.start('clumsy', async ({ draining }) => {
+    await sleep(runtime.clock, 1e9, { signal: draining }).catch(() => undefined)
+    throw new Error('while it drained')
+  })
+  await runtime.clock.run(5_000)
+  assert.equal(starts, 2)
+  assert.deepEqual(await supervisor.stop(), { aborted: [], abandoned: [] })
+  const count = (name: string, kind: string): number => runtime.metrics.value(name, { kind })
+  assert.deepEqual([count('tasks_panicked_total', 'early'), count('tasks_canceled_total', 'early')], [1, 1])
+  assert.deepEqual([count('tasks_panicked_total', 'clumsy'), count('tasks_canceled_total', 'clumsy')], [1, 0])
+})
+
+test('a task that returns has finished: it is not started again and counts as nothing else', async () => {
+  const runtime = virtualRuntime()
+  const supervisor = new Supervisor(runtime, options)
+  supervisor.start('once', async () => await Promise.resolve())
+  await runtime.clock.run(60_000)
+  assert.equal(runtime.metrics.value('tasks_spawned_total', { kind: 'once' }), 1)
+  assert.deepEqual([...supervisor.shutdown.tasks], [])
+  await supervisor.stop()
+  assert.deepEqual(runtime.log.lines, [])
+})
+
+test('who was left behind is named in the log', async () => {
+  const runtime = virtualRuntime()
+  const supervisor = new Supervisor(runtime, options)
+  const never = new Waiters<undefined>()
+  supervisor.start('deaf', async () => await waitIn(never), 2)
+  const stopped = supervisor.stop()
+  await runtime.clock.run(5_000)
+  await stopped
+  const message = 'tasks ignored abort and were left behind'
+  assert.deepEqual(runtime.log.lines, [{ level: 'error', fields: { tasks: ['deaf-1', 'deaf-2'] }, message }])
+  assert.equal(runtime.metrics.value('tasks_abandoned_total', { kind: 'deaf' }), 2)
 })

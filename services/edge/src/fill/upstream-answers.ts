@@ -23,7 +23,7 @@ import { type FieldOf, isSelected, selectingOf } from '../caching/vary.ts'
 import type { StoredEntry } from '../cas/entry.ts'
 import type { EdgeConfig } from '../config.ts'
 import { badUpstream, inflatesTooFar, methodNotAllowed, notAllowed, notCached } from '../errors.ts'
-import { askUpstream, bodyOf, type UpstreamAnswer } from './ask-upstream.ts'
+import { askUpstream, bodyOf, giveUp, type UpstreamAnswer } from './ask-upstream.ts'
 import type { FillState, Growth } from './fill.ts'
 import { type FillSurroundings, fillUpstream, type UpstreamFill } from './fill-upstream.ts'
 import { isFinal, type Joined } from './fills.ts'
@@ -325,8 +325,8 @@ export class UpstreamAnswers {
     const headers = [...growingHeaders(kept), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
     const length = head.headers['content-length']
     if (context.method === 'HEAD' || head.status === 204 || head.status === 205 || head.status === 304) {
-      // Nothing was read of it and nobody will: how letting it go ends changes no answer.
-      body.return(undefined).catch(() => {})
+      // Nothing was read of it and nobody will. Returning a generator that has not begun runs none of its code.
+      giveUp(answer)
       const isTold = length !== undefined && context.method === 'HEAD'
       return { status: head.status, headers: isTold ? [...headers, 'Content-Length', length] : headers }
     }

@@ -7,7 +7,8 @@ import type { ProviderSet } from './provider-set.ts'
 export type Question =
   /** With `from`, for one asker: the proof has to continue the tree of that size. */
   | { readonly tag: 'name'; readonly name: string; readonly from?: number | undefined }
-  | { readonly tag: 'providers'; readonly cid: Address }
+  /** `passedOn` by another index, which asks the others itself. */
+  | { readonly tag: 'providers'; readonly cid: Address; readonly passedOn?: boolean }
 
 export type Finding =
   | {
@@ -43,7 +44,8 @@ export interface Cached {
 export const NOTHING: Finding = { tag: 'nothing' }
 
 export function questionKey(question: Question): string {
-  if (question.tag === 'providers') return keyText({ kind: 'cid', cid: question.cid })
+  if (question.tag === 'providers')
+    return `${keyText({ kind: 'cid', cid: question.cid })}${question.passedOn === true ? ' passed on' : ''}`
   const { name, from } = question
   return `${keyText({ kind: 'name', name })}${from === undefined ? '' : ` from ${from}`}`
 }

@@ -58,8 +58,8 @@ export class Resolver {
     const finding =
       question.tag === 'name'
         ? await this.#findName(question, deadline, signal)
-        : await this.#findProviders(question.cid, deadline, signal)
-    if (question.tag !== 'name' || question.from === undefined) this.#keep(question, { finding, names })
+        : await this.#findProviders(question, deadline, signal)
+    if (isForAll(question)) this.#keep(question, { finding, names })
     return finding
   }
 
@@ -96,7 +96,11 @@ export class Resolver {
     }
   }
 
-  async #findProviders(cid: Address, deadline: Deadline, signal: AbortSignal): Promise<Finding> {
+  async #findProviders(
+    { cid, passedOn }: ProvidersQuestion,
+    deadline: Deadline,
+    signal: AbortSignal,
+  ): Promise<Finding> {
     const { dht } = this.#parts.config()
     const here = await this.#known(cid, signal)
     if (here.length >= dht.quorum) return found(here, 'db', undefined)
@@ -108,7 +112,7 @@ export class Resolver {
       quorum: dht.quorum,
       acceptUnsigned: dht.accept_unsigned,
     }
-    const legs = this.#legs(cid, legsWanted(policy))
+    const legs = this.#legs(cid, legsWanted(policy), passedOn === true)
     const options = { policy, deadline, signal }
     const { end, providers, hedge } = await hedgedLookup(this.#runtime, this.#parts.breakers, cid, legs, options)
     const all = mergeProviders(here, providers)
@@ -130,8 +134,10 @@ export class Resolver {
   }
 
   /** From every routing in turn: the first wave asks different kinds of ways where there are several. */
-  #legs(cid: Address, count: number): readonly Leg[] {
-    const lines = this.#parts.routings.map((routing) => routing.legs(cid, count))
+  #legs(cid: Address, count: number, isPassedOn: boolean): readonly Leg[] {
+    // Indexes that ask each other would otherwise wait for each other, until the budget of all of them is gone.
+    const routings = this.#parts.routings.filter(({ name }) => !isPassedOn || name !== 'http')
+    const lines = routings.map((routing) => routing.legs(cid, count))
     const legs: Leg[] = []
     for (let at = 0; legs.length < count && lines.some((line) => at < line.length); at += 1)
       for (const line of lines) {
@@ -143,6 +149,12 @@ export class Resolver {
 }
 
 type NameQuestion = Extract<Question, { tag: 'name' }>
+type ProvidersQuestion = Extract<Question, { tag: 'providers' }>
+
+/** Whether the answer is one for everybody who asks the like, and so worth keeping. */
+function isForAll(question: Question): boolean {
+  return question.tag === 'name' ? question.from === undefined : question.passedOn !== true
+}
 
 const TEXT = new TextDecoder()
 

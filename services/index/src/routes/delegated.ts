@@ -19,7 +19,8 @@ export function delegatedRoute(parts: IndexParts): RouteTable[number] {
     method: 'GET',
     path: '/routing/v1/providers/:cid',
     lane: 'inline',
-    summary: 'Who holds the object of a CID (raw, blake3), as JSON or, where asked for, as NDJSON.',
+    summary:
+      'Who holds the object of a CID (raw, blake3), as JSON or, where asked for, as NDJSON. With `Max-Forwards: 0`, which indexes send each other, no other index is asked.',
     params: z.strictObject({ cid: z.string().transform((text) => addressFromCid(text)) }),
     responses: {
       200: { description: 'Peers.', schema: z.looseObject({ Providers: z.array(z.looseObject({ ID: z.string() })) }) },
@@ -38,7 +39,8 @@ export function delegatedRoute(parts: IndexParts): RouteTable[number] {
 async function lookUp(parts: IndexParts, context: AnyContext, cid: Address): Promise<IngressResponse> {
   using _place = parts.admission.enter('routing')
   const { deadline, signal } = context
-  return show(parts, context, cid, await parts.intake.lookUp({ tag: 'providers', cid }, { deadline, signal }))
+  const passedOn = context.headers.get('max-forwards') === '0'
+  return show(parts, context, cid, await parts.intake.lookUp({ tag: 'providers', cid, passedOn }, { deadline, signal }))
 }
 
 function show(parts: IndexParts, context: AnyContext, cid: Address, { finding }: Answered): IngressResponse {

@@ -29,8 +29,8 @@ export class Pressure {
       core.sawAnswer(this.#core, this.#runtime.clock.now(), answer.status >= 500)
       return answer
     } catch (error) {
-      // What brownout or drain sheds would feed the very rate that it is judged by.
-      const isShed = isKind(error, 'Backpressure') || isKind(error, 'Canceled')
+      // What brownout or drain sheds would feed the very rate that it is judged by; what another service sheds does not.
+      const isShed = toCairnError(error).code === 'BACKPRESSURE' || isKind(error, 'Canceled')
       if (!isShed) core.sawAnswer(this.#core, this.#runtime.clock.now(), toCairnError(error).status >= 500)
       throw error
     }

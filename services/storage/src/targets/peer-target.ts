@@ -54,6 +54,9 @@ type State =
   | { readonly tag: 'down'; readonly why: string }
   | { readonly tag: 'distrusted'; readonly until: number }
 
+/** How soon a token that was replaced is used. */
+const TOKEN_FRESH_MS = 1000
+
 export class PeerTarget implements ObjectTarget {
   readonly identity: TargetIdentity
   readonly #platform: Platform
@@ -70,7 +73,8 @@ export class PeerTarget implements ObjectTarget {
     this.#onVersion = onVersion
     this.identity = { id, kind: 'peer', node: id, domain: `node ${id}`, region, weight: 1, nodeWeight: weight }
     const { transport } = platform
-    const grant: ScopeGrant = { scopes: SCOPES, bearer: async () => await readToken(platform, tokenFile) }
+    const token = new TokenFile(platform, tokenFile)
+    const grant: ScopeGrant = { scopes: SCOPES, bearer: async () => await token.read() }
     const base = new URL(url.endsWith('/') ? url : `${url}/`)
     const caller = new Caller({ runtime: platform, transport, base, target: `peer ${id}`, breakers, grant }, TWO_TRIES)
     this.#client = copyClient(caller, headers)
@@ -240,9 +244,40 @@ function translated(error: CairnError): CairnError {
   return new CairnError('Conflict', error.message, { code: 'newer_version', cause: Number(version ?? 0) })
 }
 
-async function readToken({ disk }: Platform, path: string): Promise<string> {
-  const bytes = await readSmallFile(disk, path)
-  if (bytes === undefined)
-    throw new CairnError('Unauthorized', `There is no token at ${path}; mint one at the peer and put it there.`)
-  return new TextDecoder().decode(bytes).trim()
+/** The token for a peer as its file had it a moment ago: a new one is taken up soon, and no request waits for the drive. */
+class TokenFile {
+  readonly #platform: Platform
+  readonly #path: string
+  #token = ''
+  #freshUntil = Number.NEGATIVE_INFINITY
+
+  constructor(platform: Platform, path: string) {
+    this.#platform = platform
+    this.#path = path
+  }
+
+  async read(): Promise<string> {
+    const { clock, disk } = this.#platform
+    if (clock.now() < this.#freshUntil) return this.#token
+    try {
+      const bytes = await readSmallFile(disk, this.#path)
+      if (bytes === undefined) throw this.#absent()
+      this.#token = new TextDecoder().decode(bytes).trim()
+    } catch (cause) {
+      // A drive that cannot be read now does not make a token that was right wrong.
+      if (isKind(cause, 'Unauthorized') || this.#token === '') throw this.#unreadable(cause)
+    }
+    this.#freshUntil = clock.now() + TOKEN_FRESH_MS
+    return this.#token
+  }
+
+  #absent(): CairnError {
+    return new CairnError('Unauthorized', `There is no token at ${this.#path}; mint one at the peer and put it there.`)
+  }
+
+  #unreadable(cause: unknown): CairnError {
+    if (isKind(cause, 'Unauthorized')) return cause
+    const detail = `The token for a peer, ${this.#path}, cannot be read now; look at the drive it is on.`
+    return new CairnError('StorageBusy', detail, { code: 'drive_failed', retryAfterMs: 1000, cause })
+  }
 }

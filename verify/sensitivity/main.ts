@@ -1,0 +1,116 @@
+/**
+ * Which tool finds which planted fault.
+ *
+ *     node verify/sensitivity/main.ts                 what is not known yet, and the table in docs/sensitivity.md
+ *     node verify/sensitivity/main.ts --seconds 250   the same, beginning nothing new after so long
+ *     node verify/sensitivity/main.ts ID…             these again
+ *     node verify/sensitivity/main.ts --revision X    of that tree, not of the newest
+ *     node verify/sensitivity/main.ts --part 2/3      every third, beginning with the second: several side by side
+ *     node verify/sensitivity/main.ts --table         the table alone
+ *
+ * `in-models` and `in-simulators` are what it starts in the tree with the plant.
+ */
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { exploreGroups, type ModelGroup } from './explore.ts'
+import { PLANTS, type Plant } from './plants.ts'
+import { CONTROL, DOCUMENT, firstFinder, forgetRow, keepVerdict, readResults, renderDocument } from './results.ts'
+import { type Simulator, simulateSeeds } from './simulate.ts'
+import { type Reach, reachOf, runTool, SEED_BOUNDS, type Tool, type Verdict } from './tools.ts'
+import { Tree } from './tree.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seconds: { type: 'string' },
+    revision: { type: 'string', default: 'HEAD' },
+    part: { type: 'string', default: '1/1' },
+    table: { type: 'boolean', default: false },
+  },
+})
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+const [word, ...rest] = positionals
+if (word === 'in-models') finish(await exploreGroups(rest as ModelGroup[]))
+else if (word === 'in-simulators') {
+  const { complaint } = await simulateSeeds(rest as Simulator[], SEED_BOUNDS, say)
+  finish(complaint)
+} else {
+  if (!values.table) await plantAll(positionals, Number(values.seconds ?? Number.POSITIVE_INFINITY))
+  writeFileSync(DOCUMENT, renderDocument(readResults()))
+}
+
+function finish(complaint: string | undefined): void {
+  if (complaint !== undefined) say(`found: ${complaint.replaceAll('\n', ' ')}`)
+  process.exit(complaint === undefined ? 0 : 1)
+}
+
+/** Goes on where the last run stopped; plants that are named begin anew. */
+async function plantAll(ids: readonly string[], secondsMax: number): Promise<void> {
+  const endsAt = performance.now() + 1000 * secondsMax
+  const unknown = ids.find((id) => !PLANTS.some((plant) => plant.id === id))
+  if (unknown !== undefined) throw new Error(`There is no plant ${unknown}; verify/sensitivity/plants.ts has them all.`)
+  for (const id of ids) forgetRow(id)
+  using tree = new Tree(values.revision)
+  const [part = 1, parts = 1] = values.part.split('/').map(Number)
+  const mine = PLANTS.filter((_, at) => at % parts === part - 1)
+  const chosen = mine.filter(({ id }) => ids.length === 0 || ids.includes(id))
+  // What the simulators say of all of them first: it is what is most worth knowing if time is short.
+  for (const isShort of [true, false]) {
+    for (const plant of chosen) {
+      for (let tool = nextTool(plant); tool !== undefined; tool = nextTool(plant)) {
+        if (isShort && (tool === 'campaigns' || tool === 'tests')) break
+        if (performance.now() > endsAt) return
+        const verdict = await judge(tree, plant, tool, endsAt)
+        if (verdict === undefined) return
+        say(`${plant.id}: ${tool} ${JSON.stringify(verdict)}`)
+        keepVerdict(plant.id, tree.revision, tool, verdict)
+      }
+    }
+  }
+}
+
+const QUICKEST_FIRST: readonly Tool[] = ['models', 'simulators', 'tests', 'campaigns']
+
+/** The simulators are always run; of the others, whichever is first to find it ends the search. */
+function nextTool({ id }: Plant): Tool | undefined {
+  const verdicts = readResults()[id]?.verdicts ?? {}
+  if (verdicts.models === undefined) return 'models'
+  if (verdicts.simulators === undefined) return 'simulators'
+  if (firstFinder(verdicts) !== undefined) return undefined
+  return QUICKEST_FIRST.find((tool) => verdicts[tool] === undefined)
+}
+
+/**
+ * What depends on the time counts only if it is content with the tree as it was committed: campaigns over sockets, and
+ * whatever does not end. Models, seeds and tests were content with that before it was committed. Nothing if time is over.
+ */
+async function judge(tree: Tree, plant: Plant, tool: Tool, endsAt: number): Promise<Verdict | undefined> {
+  const reach = reachOf(plant.file)
+  const run = async (): Promise<Verdict> => await tree.with(plant, async () => await runTool(tool, reach, tree.root))
+  const verdict = await run()
+  // What happens over sockets and in real time may happen by chance: then it does not happen again.
+  if (tool === 'campaigns' && verdict.tag === 'found' && (await run()).tag === 'missed')
+    return { tag: 'missed', seconds: verdict.seconds }
+  if (verdict.tag !== 'late' && (verdict.tag !== 'found' || tool !== 'campaigns')) return verdict
+  const control = await controlOf(tree, tool, reach, endsAt)
+  if (control === undefined) return undefined
+  if (control.tag === 'found') throw new Error(`The ${tool} complain without ${plant.id} as well: ${control.says}`)
+  // What takes too long with the plant, and long without it, says nothing.
+  const isQuick = control.tag === 'missed' && control.seconds < verdict.seconds / 2
+  return verdict.tag === 'late' && !isQuick ? verdict : { ...verdict, tag: 'found' }
+}
+
+async function controlOf(tree: Tree, tool: Tool, reach: Reach, endsAt: number): Promise<Verdict | undefined> {
+  const name = `${CONTROL} ${tree.revision}: ${reach[tool].join(' ')}`
+  const known = readResults()[name]?.verdicts[tool]
+  if (known !== undefined) return known
+  if (performance.now() > endsAt) return undefined
+  const verdict = await runTool(tool, reach, tree.root)
+  say(`${name}: ${JSON.stringify(verdict)}`)
+  keepVerdict(name, tree.revision, tool, verdict)
+  return verdict
+}

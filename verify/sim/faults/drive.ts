@@ -1,0 +1,71 @@
+/** Drives that fail, fill up, slow down and rot. */
+import type { Fault as DriveFault } from '../../virtual/faults.ts'
+import { repair } from '../repair.ts'
+import { DATA } from '../settings.ts'
+import type { Town } from '../town.ts'
+import type { Fault } from './fault.ts'
+
+/** How many of the calls that a fault can strike it strikes. */
+const RATE = 0.02
+const SLOWNESS_MIN = 5
+const SLOWNESS_MORE = 60
+/** Room left on a drive that is full. */
+const ROOM_BYTES_MAX = 40_000
+/** Behind the header of a segment. */
+const HEADER_BYTES = 128
+
+/** Calls to the drive fail in this way, now and then. */
+export function failingDrive(kind: 'io-error' | 'no-space' | 'short-write' | 'torn-write'): Fault {
+  return (town, name) => {
+    const { faults } = town.node(name).machine
+    faults.rates = { ...faults.rates, [kind]: RATE }
+    faults.onStrike = (struck: DriveFault) => {
+      if (struck !== 'bit-flip') town.struck(struck, [name])
+    }
+    return () => {
+      faults.rates = { ...faults.rates, [kind]: 0 }
+    }
+  }
+}
+
+export const fullDrive: Fault = (town, name, random) => {
+  const { drive } = town.node(name).machine
+  const { capacityBytes } = drive
+  const { freeBytes } = drive.space
+  drive.capacityBytes -= Math.max(0, freeBytes - Math.floor(random.next() * ROOM_BYTES_MAX))
+  town.struck('full-drive', [name])
+  return () => {
+    drive.capacityBytes = capacityBytes
+  }
+}
+
+export const slowDrive: Fault = (town, name, random) => {
+  const { faults } = town.node(name).machine
+  faults.slowness = SLOWNESS_MIN + random.next() * SLOWNESS_MORE
+  town.struck('slow-drive', [name])
+  return () => {
+    faults.slowness = 1
+  }
+}
+
+/**
+ * A bit of an object, or of what the edge keeps, flips where it lies. Two copies survive the loss of one, so this is never
+ * one of two faults at a time: see `Strikes`.
+ */
+export const bitRot: Fault = (town, name, random) => {
+  const { drive } = town.node(name).machine
+  const files = [`${DATA}/storage/journal`, `${DATA}/edge/cas`].flatMap((directory) => filesIn(town, name, directory))
+  const path = files[Math.floor(random.next() * files.length)]
+  if (path === undefined) return undefined
+  const byte = HEADER_BYTES + Math.floor(random.next() * (drive.size(path) - HEADER_BYTES))
+  drive.damage(path, byte * 8 + Math.floor(random.next() * 8))
+  town.struck('bit-rot', [name])
+  return async () => await repair(town)
+}
+
+function filesIn(town: Town, name: string, directory: string): string[] {
+  const { drive } = town.node(name).machine
+  if (!drive.has(directory)) return []
+  const paths = drive.list(directory).map(({ name: file }) => `${directory}/${file}`)
+  return paths.filter((path) => drive.size(path) > HEADER_BYTES)
+}

@@ -1,0 +1,31 @@
+/** Clocks that are set, and configurations that are changed. */
+import { merge } from '../settings.ts'
+import type { Fault } from './fault.ts'
+
+const JUMP_MS_MAX = 2 * 3_600_000
+
+/** The wall clock jumps, back or forth, and back again when somebody notices. */
+export const clockJump: Fault = (town, name, random) => {
+  const { machine } = town.node(name)
+  const byMs = Math.round((random.next() * 2 - 1) * JUMP_MS_MAX)
+  const { lives } = machine
+  const lasting = town.striking('clock-jump', [name])
+  machine.jumpWall(byMs)
+  return () => {
+    // The next life has the right time again.
+    if (machine.lives === lives) machine.jumpWall(-byMs)
+    lasting[Symbol.dispose]()
+  }
+}
+
+/** A configuration that changes live keys, or one that is not valid and must change nothing. */
+export const reload: Fault = async (town, name, random) => {
+  const node = town.node(name)
+  const isValid = random.next() < 0.7
+  const change = { ingress: { max_body_bytes: `${1 + Math.floor(random.next() * 8)}MiB` } }
+  const changed = isValid ? { storage: change, edge: change } : { storage: { nobody_knows_this_key: true } }
+  const { settings } = node
+  town.struck('reload', [name])
+  await node.reload(merge(settings, changed))
+  return async () => await node.reload(settings)
+}

@@ -1,0 +1,80 @@
+/**
+ * Everything that happens in a seed, in order: what clients do, what goes wrong, and when that is over.
+ *
+ *     operate operate ⚡strike 1 operate operate ⚡strike 2 operate mend 1 operate … mend 2 operate
+ *
+ * A step has its own dice, so that leaving one out changes no other: that is how a failing seed is made small.
+ */
+import { type Random, SeededRandom } from '@cairn/kernel'
+import { SERVICE_NAMES, type ServiceName } from './answer.ts'
+import { FAULT_KINDS, type FaultKind, type Strike } from './faults/fault.ts'
+import { NODE_NAMES, WRITER } from './settings.ts'
+
+export type Step =
+  | { readonly tag: 'operate'; readonly service: ServiceName; readonly dice: number }
+  | { readonly tag: 'strike'; readonly strike: Strike }
+  | { readonly tag: 'mend'; readonly strike: number }
+
+export interface Plan {
+  readonly seed: number
+  readonly steps: readonly Step[]
+}
+
+const OPERATIONS = 220
+const STRIKES_MIN = 7
+const STRIKES_MORE = 4
+/** The first operations meet no fault, so that there is something to lose. */
+const CALM_OPERATIONS = 20
+/** How many operations a fault lasts. */
+const LASTS_MIN = 8
+const LASTS_MORE = 24
+
+/** Swarm: every seed has some kinds of faults and not others, so that rare ones are not drowned by common ones. */
+export function planOf(seed: number, services: readonly ServiceName[] = SERVICE_NAMES): Plan {
+  const random = new SeededRandom(seed)
+  const strikes = strikesOf(random)
+  const steps: Step[] = []
+  for (let at = 0; at < OPERATIONS; at += 1) {
+    for (const { strike, from, to } of strikes) {
+      if (from === at) steps.push({ tag: 'strike', strike })
+      if (to === at) steps.push({ tag: 'mend', strike: strike.number })
+    }
+    steps.push({ tag: 'operate', service: pick(services, random), dice: diceOf(random) })
+  }
+  return { seed, steps }
+}
+
+interface Placed {
+  readonly strike: Strike
+  readonly from: number
+  readonly to: number
+}
+
+function strikesOf(random: Random): Placed[] {
+  const kinds = kindsOf(random)
+  const count = STRIKES_MIN + Math.floor(random.next() * STRIKES_MORE)
+  const room = (OPERATIONS - CALM_OPERATIONS - LASTS_MIN) / count
+  return Array.from({ length: count }, (_, at) => {
+    const kind = at === 1 ? 'power-cut' : pick(kinds, random)
+    const node = random.next() < 0.4 ? WRITER : pick(NODE_NAMES, random)
+    const from = CALM_OPERATIONS + Math.floor(room * at + random.next() * room * 0.5)
+    const lasts = LASTS_MIN + Math.floor(random.next() * LASTS_MORE)
+    const to = Math.min(OPERATIONS - 1, from + lasts)
+    return { strike: { number: at + 1, kind, node, dice: diceOf(random) }, from, to }
+  })
+}
+
+function kindsOf(random: Random): readonly FaultKind[] {
+  const chosen = FAULT_KINDS.filter(() => random.next() < 0.4)
+  return chosen.length < 3 ? [...chosen, ...FAULT_KINDS.filter(() => random.next() < 0.4)] : chosen
+}
+
+function pick<T>(list: readonly T[], random: Random): T {
+  const chosen = list[Math.floor(random.next() * list.length)]
+  if (chosen === undefined) throw new RangeError('There is nothing to pick from.')
+  return chosen
+}
+
+function diceOf(random: Random): number {
+  return Math.floor(random.next() * 0x1_0000_0000)
+}

@@ -1,0 +1,44 @@
+/** Queues of every service of every node: never over their capacity, and empty when there is nothing to do. */
+import type { Town } from './town.ts'
+
+/** Long enough for what waits to have its turn. */
+const QUIET_MS_MAX = 5000
+
+interface SeenQueue {
+  readonly name: string
+  /** As it is now. */
+  readonly depth: () => number
+  readonly highWater: number
+  readonly capacity: number
+}
+
+function* queuesOf({ nodes }: Town): Generator<SeenQueue> {
+  for (const node of nodes) {
+    for (const { topology } of node.platforms) {
+      for (const entry of topology) {
+        if (entry.kind !== 'queue') continue
+        const { highWater, capacity } = entry.facts()
+        const name = `${entry.name} of ${node.name}`
+        const depth = (): number => Number(entry.facts()['depth'])
+        yield { name, depth, highWater: Number(highWater), capacity: Number(capacity) }
+      }
+    }
+  }
+}
+
+export function checkQueues(town: Town): void {
+  for (const { name, highWater, capacity } of queuesOf(town))
+    if (!(highWater <= capacity)) throw new Error(`The queue ${name} held ${highWater}, and may hold ${capacity}.`)
+}
+
+/** Nobody asks anything any more: every queue is empty at some moment, each at its own, since nodes look at each other. */
+export async function checkQueuesEmpty(town: Town): Promise<void> {
+  const until = town.clock.now() + QUIET_MS_MAX
+  let waiting = [...queuesOf(town)]
+  while (waiting.length > 0) {
+    const names = waiting.map(({ name, depth }) => `${name} (${depth()})`).join(', ')
+    if (town.clock.now() > until) throw new Error(`Nothing is asked any more, and these do not run empty: ${names}.`)
+    await town.world.sleep(50)
+    waiting = waiting.filter(({ depth }) => depth() > 0)
+  }
+}

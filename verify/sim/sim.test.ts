@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { type Plan, planOf } from './plan.ts'
+import { Summary, storyOf } from './report.ts'
+import { runInProcesses, runPlan, type SeedOutcome } from './run-seeds.ts'
+import { simulateTown } from './simulate-town.ts'
+import { WORKLOADS } from './workloads.ts'
+
+const SEEDS = 100
+const JOBS = 2
+/** Run a second time, in other processes. */
+const REPEATED = 10
+const KEPT = new URL('../seeds/', import.meta.url)
+
+function seedsFrom(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, at) => first + at)
+}
+
+function mustHold(outcome: SeedOutcome): void {
+  if (outcome.tag === 'failed') assert.fail(storyOf(outcome.seed, outcome.message, outcome.story))
+}
+
+const hashes = new Map<number, string>()
+
+test(`${SEEDS} seeds of three nodes with every service hold, and every fault strikes every service`, async (t) => {
+  const summary = new Summary()
+  await runInProcesses(seedsFrom(1, SEEDS), JOBS, (outcome) => {
+    mustHold(outcome)
+    if (outcome.tag === 'held') {
+      summary.add(outcome.report)
+      hashes.set(outcome.report.seed, outcome.report.traceHash)
+      const operations = Object.values(outcome.report.tallies).reduce((sum, tally) => sum + tally.operations, 0)
+      assert.ok(operations >= 200, `seed ${outcome.report.seed} has ${operations} operations`)
+    }
+  })
+  t.diagnostic(summary.line)
+  assert.equal(hashes.size, SEEDS)
+  assert.deepEqual(summary.matrix.zeros(), [])
+})
+
+test('a seed has the same trace in every process', async () => {
+  await runInProcesses(seedsFrom(1, REPEATED), JOBS, (outcome) => {
+    mustHold(outcome)
+    if (outcome.tag === 'held') assert.equal(outcome.report.traceHash, hashes.get(outcome.report.seed))
+  })
+})
+
+test('one millisecond on one packet makes another trace', async () => {
+  const { steps } = planOf(1)
+  const plan: Plan = { seed: 1, steps: steps.filter(({ tag }) => tag === 'operate').slice(0, 30) }
+  const [calm, again, late] = [
+    await simulateTown(plan, WORKLOADS),
+    await simulateTown(plan, WORKLOADS),
+    await simulateTown(plan, WORKLOADS, (world) => {
+      world.network.links.tamper = ({ number }) => (number === 500 ? { extraDelayMs: 1 } : undefined)
+    }),
+  ]
+  assert.equal(calm.traceHash, again.traceHash)
+  assert.notEqual(calm.traceHash, late.traceHash)
+})
+
+for (const name of readdirSync(KEPT).filter((each) => each.endsWith('.json'))) {
+  test(`what once failed holds: ${name}`, async () => {
+    mustHold(await runPlan(JSON.parse(readFileSync(new URL(name, KEPT), 'utf8')) as Plan))
+  })
+}

@@ -1,0 +1,50 @@
+/**
+ * The faults of one seed as they come and go.
+ *
+ *     begin 3 ──▶ active {1, 3} ── mend 1 ──▶ active {3} ── …
+ *
+ * Most may overlap. Bit rot may not: it waits until nobody works, everything else is mended and every object has its
+ * copies again, and it is mended, by a scrub, before the next fault begins. Two copies can stand the loss of one.
+ */
+import { SeededRandom } from '@cairn/kernel'
+import { FAULTS } from './faults/all.ts'
+import type { FaultKind, Mend, Strike } from './faults/fault.ts'
+import { repair } from './repair.ts'
+import type { Town } from './town.ts'
+
+const EXCLUSIVE: readonly FaultKind[] = ['bit-rot']
+
+export class Strikes {
+  readonly #town: Town
+  readonly #active = new Map<number, { readonly kind: FaultKind; readonly mend: Mend }>()
+
+  constructor(town: Town) {
+    this.#town = town
+  }
+
+  /** True if it must begin while nobody works. */
+  isExclusive({ kind }: Strike): boolean {
+    return EXCLUSIVE.includes(kind) || [...this.#active.values()].some((active) => EXCLUSIVE.includes(active.kind))
+  }
+
+  async begin(strike: Strike): Promise<void> {
+    const { number, kind, node, dice } = strike
+    if (this.isExclusive(strike)) await this.mendAll()
+    if (EXCLUSIVE.includes(kind)) await repair(this.#town)
+    this.#town.story.tell(`⚡ ${number}: ${kind} at ${node}`)
+    const mend = await FAULTS[kind](this.#town, node, new SeededRandom(dice))
+    if (mend !== undefined) this.#active.set(number, { kind, mend })
+  }
+
+  async mend(number: number): Promise<void> {
+    const active = this.#active.get(number)
+    if (active === undefined) return
+    this.#town.story.tell(`  ${number}: ${active.kind} is over`)
+    await active.mend()
+    this.#active.delete(number)
+  }
+
+  async mendAll(): Promise<void> {
+    for (const number of Array.from(this.#active.keys())) await this.mend(number)
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Three nodes, the network between them, and a client of all of them.
+ *
+ *     client ──▶ oak  elm  ash ──▶ each other           every arrow is packets of the virtual network
+ *
+ * A client never waits for ever: there is an answer, or its connection broke. Whoever asks a node that nothing happens to
+ * gets an answer, in time: no answer from it is a failure of the seed.
+ */
+import { CairnError, Deadline, type Random, toCairnError } from '@cairn/kernel'
+import { type IncomingResponse, makeRootKey } from '@cairn/platform'
+import { createKeyring, joinTokens, mintAdminToken } from '@cairn/wire'
+import type { VirtualPlatform } from '../virtual/machine.ts'
+import type { VirtualWorld } from '../virtual/world.ts'
+import { type Answer, answerOf, brokenAnswer, SERVICE_NAMES, type ServiceName } from './answer.ts'
+import { Excuses } from './excuses.ts'
+import type { FaultKind } from './faults/fault.ts'
+import { Matrix } from './matrix.ts'
+import { merge, NODE_NAMES, TOKEN_FILE, townSettings, urlOf, WRITER } from './settings.ts'
+import { SimNode } from './sim-node.ts'
+import { Story } from './story.ts'
+import type { Workload } from './workload.ts'
+
+/** What a client lets a request take, and how much longer it listens for the answer. */
+const REQUEST_MS = 3000
+const SLACK_MS = 500
+
+export interface Asking {
+  readonly headers?: Readonly<Record<string, string>>
+  /** An object is sent as JSON. */
+  readonly body?: Uint8Array | string | object
+  /** `null` for none; one that may do everything otherwise. */
+  readonly token?: string | null
+  readonly timeoutMs?: number
+}
+
+interface UnderWay {
+  readonly service: ServiceName
+  readonly node: string
+}
+
+export class Town {
+  readonly world: VirtualWorld
+  readonly nodes: readonly SimNode[]
+  /** May do everything at every service of every node. */
+  readonly token: string
+  readonly story: Story
+  readonly matrix = new Matrix()
+  /** Faults that struck something. */
+  faults = 0
+  readonly #client: VirtualPlatform
+  readonly #underWay = new Set<UnderWay>()
+  readonly #striking = new Set<{ readonly kind: FaultKind; readonly nodes: readonly string[] }>()
+  readonly #excuses = new Excuses()
+
+  constructor(world: VirtualWorld, workloads: readonly Workload[]) {
+    this.world = world
+    this.story = new Story(world.clock)
+    const rootKey = Buffer.from(world.random.bytes(32)).toString('hex')
+    this.#client = world.machine('client').start()
+    this.token = tokenOf(this.#client, rootKey)
+    const files: Record<string, Uint8Array> = { [TOKEN_FILE]: Buffer.from(`${this.token}\n`) }
+    for (const workload of workloads) Object.assign(files, workload.files)
+    this.nodes = NODE_NAMES.map((name) => {
+      const settings = workloads.map((each) => each.settings ?? {}).reduce(merge, townSettings(name))
+      return new SimNode(world, { name, settings, files, rootKey })
+    })
+    world.network.links.onMishap = (mishap, { from, to }) => {
+      if (mishap !== 'cut') this.struck(mishap, [from, to])
+      if (mishap === 'loss') this.#excuses.once([from, to])
+    }
+  }
+
+  /** The client's own clock; its wall clock is right. */
+  get clock(): VirtualPlatform['clock'] {
+    return this.#client.clock
+  }
+
+  node(name: string): SimNode {
+    const node = this.nodes.find((each) => each.name === name)
+    if (node === undefined) throw new Error(`There is no node ${name}.`)
+    return node
+  }
+
+  /** A node that has this service, up or not. */
+  someNode(service: ServiceName, random: Random): SimNode {
+    if (service === 'registry') return this.node(WRITER)
+    return this.node(NODE_NAMES[Math.floor(random.next() * NODE_NAMES.length)] ?? WRITER)
+  }
+
+  /** Asks as a client does, and reads the whole answer. Never throws for what a client can meet. */
+  async send(node: SimNode, service: ServiceName, method: string, path: string, asking: Asking = {}): Promise<Answer> {
+    const { timeoutMs = REQUEST_MS } = asking
+    const deadline = Deadline.after(this.clock, timeoutMs + SLACK_MS)
+    const { headers, bytes } = sendable(asking, this.token)
+    headers['request-timeout'] ??= `${timeoutMs}ms`
+    const url = new URL(path, urlOf(node.name, service))
+    const body = bytes === undefined ? {} : { body: bytes }
+    const wasExcused = this.#excused(node)
+    const underWay: UnderWay = { service, node: node.name }
+    this.#begin(underWay)
+    try {
+      const answer = await read(() => this.#client.transport.request({ method, url, headers, ...body, deadline }))
+      this.story.tell(
+        `${service} of ${node.name}: ${method} ${path.slice(0, 60)} ▶ ${answer.status} ${answer.code ?? ''}`,
+      )
+      if (answer.isBroken && answer.code === 'timeout' && this.#excused(node) === wasExcused)
+        throw new Error(`${node.name} did not answer ${method} ${path} of ${service} in ${timeoutMs + SLACK_MS} ms.`)
+      return answer
+    } finally {
+      this.#underWay.delete(underWay)
+    }
+  }
+
+  /** These were hit, now. */
+  struck(kind: FaultKind, nodes: readonly string[]): void {
+    this.faults += 1
+    for (const { service, node } of this.#underWay) if (nodes.includes(node)) this.matrix.count(kind, service)
+  }
+
+  /** These are hit from now on, until it is disposed of. */
+  striking(kind: FaultKind, nodes: readonly string[]): Disposable {
+    this.struck(kind, nodes)
+    const striking = { kind, nodes }
+    this.#striking.add(striking)
+    return {
+      [Symbol.dispose]: () => {
+        this.#striking.delete(striking)
+      },
+    }
+  }
+
+  /** From now on these need not answer, until it is disposed of. */
+  excuse(nodes: readonly string[]): Disposable {
+    return this.#excuses.from(nodes)
+  }
+
+  /** Starts a node that is down; it may fail, if something is wrong. */
+  async bringUp(name: string): Promise<void> {
+    // Whoever asked its last life gets no answer from this one.
+    this.#excuses.once([name])
+    const why = await this.node(name).start()
+    this.story.tell(why === undefined ? `  ${name} is up` : `  ${name} did not start: ${why}`)
+  }
+
+  /** Stops a node as an operator does. Whatever is under way, that ends, and cleanly. */
+  async bringDown(name: string): Promise<void> {
+    const left = await this.node(name).stop()
+    this.story.tell(`  ${name} is down`)
+    if (left.length > 0) throw new Error(`${name} stopped and left ${left.join(', ')}.`)
+  }
+
+  /** The client goes home. */
+  async close(): Promise<void> {
+    await this.#client.workers.close()
+  }
+
+  #begin(underWay: UnderWay): void {
+    this.#underWay.add(underWay)
+    for (const { kind, nodes } of this.#striking)
+      if (nodes.includes(underWay.node)) this.matrix.count(kind, underWay.service)
+  }
+
+  /** Equal before and after if nothing happened to the node that excuses a missing answer. */
+  #excused(node: SimNode): number {
+    return node.state === 'up' ? this.#excuses.of(node.name) : Number.NaN
+  }
+}
+
+function tokenOf(platform: VirtualPlatform, rootKey: string): string {
+  const { kid, key } = makeRootKey(platform, rootKey)
+  const ring = createKeyring(kid, key)
+  return joinTokens(SERVICE_NAMES.map((aud) => mintAdminToken(ring, { tid: platform.random.bytes(16), aud })))
+}
+
+function sendable({ headers = {}, body, token }: Asking, own: string) {
+  const fields: Record<string, string> = {}
+  const isJson = typeof body === 'object' && !(body instanceof Uint8Array)
+  const bytes = body === undefined ? undefined : isJson ? Buffer.from(JSON.stringify(body)) : Buffer.from(body)
+  if (isJson) fields['content-type'] = 'application/json'
+  if (bytes !== undefined) fields['content-length'] = String(bytes.length)
+  if (token !== null) fields['authorization'] = `Bearer ${token ?? own}`
+  return { headers: { ...fields, ...headers }, bytes }
+}
+
+async function read(request: () => Promise<IncomingResponse>): Promise<Answer> {
+  const parts: Uint8Array[] = []
+  let status = 0
+  try {
+    const response = await request()
+    status = response.status
+    for await (const part of response.body) parts.push(part)
+    return answerOf(status, response.headers, Buffer.concat(parts))
+  } catch (error) {
+    const known = toCairnError(error)
+    if (!(known instanceof CairnError) || known.kind === 'Internal') throw error
+    return brokenAnswer(known, status, Buffer.concat(parts))
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * What clients do with one service, and a ledger of what they were told.
+ *
+ *     prepare ─▶ operate, operate, operate … while things go wrong ─▶ settle (all is well again) ─▶ check
+ *
+ * A seed makes its own workloads. `operate` is called by several clients at once and must keep its ledger right when an
+ * answer never comes: note `unsure` before sending, and what was told after. What it throws fails the seed.
+ */
+import type { Random } from '@cairn/kernel'
+import type { ServiceName } from './answer.ts'
+import type { Tally } from './tally.ts'
+import type { Town } from './town.ts'
+
+/** Nested as in `cairn.toml`: `{ interop: { providers: { … } } }`. */
+export interface Settings {
+  readonly [key: string]: string | number | boolean | readonly unknown[] | Settings
+}
+
+export interface Workload {
+  readonly service: ServiceName
+  /** Counts every operation and how it ended; one that acknowledged nothing proves nothing and fails the seed. */
+  readonly tally: Tally
+  /** What every node's configuration says for this workload, on top of the town's. */
+  readonly settings?: Settings
+  /** Files on every node's drive before its first start, by path (see `DATA`). */
+  readonly files?: Readonly<Record<string, Uint8Array>>
+  /** Once, while everything is up and well. */
+  prepare?(town: Town): Promise<void>
+  /** One thing a client does. */
+  operate(town: Town, random: Random): Promise<void>
+  /** Everything is up again and had time to repair: what is still unsure may be asked and decided. */
+  settle?(town: Town): Promise<void>
+  /** Everything that was told holds, on every node. */
+  check(town: Town): Promise<void>
+}
+
+/** Makes the workload of one seed; the number is a seed of its own. */
+export type MakeWorkload = (seed: number) => Workload

@@ -1,0 +1,165 @@
+/**
+ * Readers of the edge: objects that never change, and pages of an upstream that do.
+ *
+ *     reader ──▶ edge of any node ──┬─▶ its storage ──▶ that of the others          /b3/…    an object
+ *                                   └─▶ up.example, as it is now or as it was       /u/up/…  a page, in versions
+ *
+ * A page says which it is: its tag names key and version, and its bytes follow from them. No answer mixes two, none is
+ * of another, and none is of a version that there has not been.
+ */
+import assert from 'node:assert/strict'
+import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Address, addressOf } from '@cairn/wire'
+import type { VirtualListener } from '../../virtual/network/message.ts'
+import { noise } from '../../virtual/noise.ts'
+import type { Answer } from '../answer.ts'
+import type { SimNode } from '../sim-node.ts'
+import { Tally } from '../tally.ts'
+import type { Town } from '../town.ts'
+import type { Settings, Workload } from '../workload.ts'
+import { outcomeOf } from './outcome.ts'
+
+const UPSTREAM = 'up.example'
+const OBJECTS = 4
+const PAGES = 4
+const RANGE = { from: 100, to: 399 }
+/** How often the upstream answers 503 and leaves in the middle of a page. */
+const FAILS = 0.05
+const BREAKS = 0.05
+
+export class EdgeWorkload implements Workload {
+  readonly service = 'edge'
+  readonly tally = new Tally()
+  readonly settings: Settings = {
+    edge: {
+      mode: 'live',
+      cas_max_bytes: '1MiB',
+      allow: [UPSTREAM],
+      routes: { up: { upstream: `https://${UPSTREAM}/`, pass_methods: ['PUT'] } },
+    },
+  }
+  readonly #seed: number
+  readonly #objects: readonly { readonly id: Address; readonly bytes: Buffer }[]
+  readonly #versions = Array.from({ length: PAGES }, () => 0)
+
+  constructor(seed: number) {
+    this.#seed = seed
+    this.#objects = Array.from({ length: OBJECTS }, (_, at) => {
+      const bytes = noise(at === 0 ? 70_000 : 500 * (at + 1), seed + at)
+      return { id: addressOf(bytes), bytes }
+    })
+  }
+
+  async prepare(town: Town): Promise<void> {
+    town.world
+      .machine(UPSTREAM)
+      .start()
+      .listen(443, this.#upstream(new SeededRandom(this.#seed)))
+    for (const [at, { id, bytes }] of this.#objects.entries()) {
+      const node = town.nodes[at % town.nodes.length]
+      assert.ok(node !== undefined)
+      const { status } = await town.send(node, 'storage', 'PUT', `/o/${id}`, { body: bytes })
+      assert.equal(status, 201)
+    }
+  }
+
+  async operate(town: Town, random: Random): Promise<void> {
+    const node = town.someNode('edge', random)
+    const isRange = random.next() < 0.3
+    this.tally.operations += 1
+    const dice = random.next()
+    const key = Math.floor(random.next() * PAGES)
+    if (dice < 0.45) await this.#readObject(town, node, random, isRange)
+    else if (dice < 0.9) await this.#readPage(town, node, key, isRange)
+    else this.#note(`change page ${key}`, await town.send(node, 'edge', 'PUT', pathOf(key)), [204])
+  }
+
+  async check(town: Town): Promise<void> {
+    for (const node of town.nodes) {
+      for (const { id, bytes } of this.#objects) {
+        const { status, code, body } = await town.send(node, 'edge', 'GET', `/edge/assets/b3/${id}`, { token: null })
+        assert.ok(
+          status === 200 && body.equals(bytes),
+          `${id.slice(0, 11)} is ${status} ${code ?? ''} at the edge of ${node.name}`,
+        )
+      }
+      for (const key of this.#versions.keys()) await this.#readPage(town, node, key, false)
+    }
+    town.world.machine(UPSTREAM).kill()
+  }
+
+  async #readObject(town: Town, node: SimNode, random: Random, isRange: boolean): Promise<void> {
+    const { id, bytes } = this.#objects[Math.floor(random.next() * OBJECTS)] ?? {
+      id: undefined,
+      bytes: Buffer.alloc(0),
+    }
+    const answer = await ask(town, node, `/edge/assets/b3/${id}`, isRange)
+    if (!this.#note(`read ${id}`, answer, [200, 206])) return
+    assert.ok(answer.body.equals(answer.status === 206 ? part(bytes) : bytes), `these are not the bytes of ${id}`)
+  }
+
+  async #readPage(town: Town, node: SimNode, key: number, isRange: boolean): Promise<void> {
+    const answer = await ask(town, node, pathOf(key), isRange)
+    if (!this.#note(`read page ${key}`, answer, [200, 206])) return
+    const tag = answer.headers['etag'] ?? ''
+    const [, told, version] = /^"(\d+)-(\d+)"$/.exec(tag) ?? []
+    assert.equal(Number(told), key, `page ${key} was asked for, and ${tag} came`)
+    assert.ok(Number(version) <= (this.#versions[key] ?? 0), `there has been no ${tag}`)
+    const whole = this.#page(key, Number(version))
+    assert.ok(
+      answer.body.equals(answer.status === 206 ? part(whole) : whole),
+      `these are not the bytes of ${tag}: ${answer.body.length} ${whole.length} ${JSON.stringify(answer.headers)}`,
+    )
+  }
+
+  #note(what: string, answer: Answer, hoped: readonly number[]): boolean {
+    const outcome = outcomeOf(what, answer, hoped)
+    this.tally[outcome] += 1
+    return outcome === 'acknowledged'
+  }
+
+  #page(key: number, version: number): Buffer {
+    return noise(key === 0 ? 70_000 : 400 + 300 * key, this.#seed + 1000 * (key + 1) + version)
+  }
+
+  #upstream(random: Random): VirtualListener {
+    return async ({ method, target, headers }) => {
+      const key = Number(target.slice(1))
+      if (method === 'PUT') {
+        this.#versions[key] = (this.#versions[key] ?? 0) + 1
+        return await Promise.resolve({ status: 204, headers: [] })
+      }
+      if (random.next() < FAILS) return { status: 503, headers: [] }
+      const version = this.#versions[key] ?? 0
+      const etag = `"${key}-${version}"`
+      const fields = [
+        'etag',
+        etag,
+        'cache-control',
+        `max-age=${Math.floor(random.next() * 3)}, stale-while-revalidate=1`,
+      ]
+      if (headers.includes(etag)) return { status: 304, headers: fields }
+      const page = this.#page(key, version)
+      const body = random.next() < BREAKS ? broken(page.subarray(0, 300)) : page
+      return { status: 200, headers: [...fields, 'content-length', String(page.length)], body }
+    }
+  }
+}
+
+async function ask(town: Town, node: SimNode, path: string, isRange: boolean): Promise<Answer> {
+  const headers: Record<string, string> = isRange ? { range: `bytes=${RANGE.from}-${RANGE.to}` } : {}
+  return await town.send(node, 'edge', 'GET', path, { token: null, headers })
+}
+
+function pathOf(key: number): string {
+  return `/edge/assets/u/up/${key}`
+}
+
+function part(bytes: Buffer): Buffer {
+  return bytes.subarray(RANGE.from, RANGE.to + 1)
+}
+
+async function* broken(start: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(start)
+  throw new Error('the upstream left in the middle')
+}

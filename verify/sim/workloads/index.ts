@@ -1,0 +1,237 @@
+/**
+ * Clients that ask any index for what is stored, named and pinned anywhere in the town.
+ *
+ *     object ──▶ storage of one node ┄┄▶ found through the index of every node, at a node that serves it
+ *     name   ──▶ the one registry    ┄┄▶ resolved by the index of every node, with a proof
+ *     pin    ──▶ index of one node   ┄┄▶ kept there
+ *
+ * What holds all the time: nothing is found that nobody stored, and no name means what nobody proposed, each with a proof
+ * that holds. What holds in the end: all that was acknowledged is found everywhere, in the time an index has.
+ */
+import assert from 'node:assert/strict'
+import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Item, itemHash, type NameItem, parseProof, parseTrust, type TrustFile, verifyProof } from '@cairn/names'
+import { readSmallFile, systemCrypto } from '@cairn/platform'
+import { type Address, addressOf, toHex } from '@cairn/wire'
+import { noise } from '../../virtual/noise.ts'
+import type { Answer } from '../answer.ts'
+import { DATA, NODE_NAMES, urlOf, WRITER } from '../settings.ts'
+import type { SimNode } from '../sim-node.ts'
+import { Tally } from '../tally.ts'
+import type { Town } from '../town.ts'
+import type { Workload } from '../workload.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
+import { patiently } from './patience.ts'
+import { OVERTAKEN, propose, SIGNERS } from './publishing.ts'
+
+const NAMES: readonly string[] = ['grove@1', 'copse@1']
+const PINS = 6
+const OBJECT_BYTES = 200
+/** An index has 1200 ms for a lookup; the way there and back comes on top. */
+const BUDGET_MS = 1250
+interface Thing {
+  readonly bytes: Buffer
+  readonly id: Address
+  isStored: boolean
+}
+
+interface Named {
+  /** Everything it was ever proposed to mean. */
+  readonly tried: Set<Address>
+  /** One client at a time changes it. */
+  isBusy: boolean
+}
+
+export class IndexWorkload implements Workload {
+  readonly service = 'index'
+  readonly tally = new Tally()
+  readonly settings = SIGNERS.settings
+  readonly files = SIGNERS.files
+  readonly #seed: number
+  readonly #things: Thing[] = []
+  readonly #names = new Map<string, Named>(NAMES.map((name) => [name, { tried: new Set(), isBusy: false }]))
+  /** By node and address: pinned, not pinned, or nobody knows. */
+  readonly #pins = new Map<string, boolean | 'either'>()
+  readonly #pinning = new Set<string>()
+  #trust: TrustFile | undefined
+  #found = 0
+
+  constructor(seed: number) {
+    this.#seed = seed
+  }
+
+  async prepare(town: Town): Promise<void> {
+    this.#trust = parseTrust((await town.send(town.node(WRITER), 'registry', 'GET', '/registry/trust')).body)
+    assert.equal(await this.#store(town, town.node(WRITER)), 'acknowledged')
+  }
+
+  async operate(town: Town, random: Random): Promise<void> {
+    this.tally.operations += 1
+    const dice = random.next()
+    const outcome = await this.#act(town, random, dice)
+    this.tally[outcome] += 1
+  }
+
+  /** All is well: what is named now is soon what every index says. */
+  async settle(town: Town): Promise<void> {
+    for (const [name, named] of this.#names) {
+      const random = new SeededRandom(this.#seed)
+      const isNamed = async () => (await this.#point(town, name, named, random)) === 'acknowledged'
+      await patiently(town, `${name} cannot be committed`, isNamed)
+    }
+    for (const node of town.nodes) {
+      for (const name of NAMES) {
+        const meant = (await this.#registered(town, name))?.manifest
+        const isMeant = async () => (await this.#resolveName(town, node, name)) === meant
+        await patiently(town, `${node.name} does not say what ${name} means`, isMeant)
+      }
+      // A breaker that opened while others were away says so for a while; then it is known again that this is nowhere.
+      const isSure = async () => (await this.#find(town, node, undefined, true)) === 'acknowledged'
+      await patiently(town, `${node.name} cannot ask the others`, isSure)
+    }
+  }
+
+  async check(town: Town): Promise<void> {
+    for (const node of town.nodes) {
+      for (const thing of this.#things) if (thing.isStored) await this.#mustFind(town, node, thing)
+      const nowhere = `/resolve/${addressOf(noise(OBJECT_BYTES, this.#seed - 1))}`
+      assert.equal((await this.#inTime(town, node, nowhere)).status, 404, `${node.name} found what nobody stored`)
+      await this.#holdPins(node)
+    }
+    assert.ok(this.#found > 0, 'nothing was found')
+  }
+
+  async #act(town: Town, random: Random, dice: number): Promise<Outcome> {
+    const node = town.someNode('index', random)
+    if (dice < 0.2) return await this.#store(town, node)
+    if (dice < 0.5) return await this.#find(town, node, pick(this.#things, random), random.next() < 0.3)
+    if (dice < 0.6) return await this.#find(town, node, undefined, random.next() < 0.3)
+    if (dice < 0.75) return await this.#pin(town, node, Math.floor(random.next() * PINS), random.next() < 0.6)
+    const name = pick(NAMES, random) ?? ''
+    if (dice < 0.8) return await this.#putLocalName(town, node, name)
+    const named = this.#names.get(name)
+    if (dice < 0.88 && named !== undefined && !named.isBusy) return await this.#point(town, name, named, random)
+    await this.#resolveName(town, node, name)
+    return 'acknowledged'
+  }
+
+  /** Puts something at the storage of this node; nobody tells any index of it. */
+  async #store(town: Town, node: SimNode): Promise<Outcome> {
+    const bytes = noise(OBJECT_BYTES, this.#seed + this.#things.length)
+    const thing: Thing = { bytes, id: addressOf(bytes), isStored: false }
+    this.#things.push(thing)
+    const answer = await town.send(node, 'storage', 'PUT', `/o/${thing.id}`, { body: bytes })
+    const outcome = outcomeOf('store', answer, [200, 201])
+    thing.isStored = outcome === 'acknowledged'
+    return outcome
+  }
+
+  /** Somebody may not find what is there while things go wrong; nobody ever finds what is nowhere. */
+  async #find(town: Town, node: SimNode, thing: Thing | undefined, isFresh: boolean): Promise<Outcome> {
+    const id = thing?.id ?? addressOf(noise(OBJECT_BYTES, this.#seed - 1))
+    const answer = await town.send(node, 'index', 'GET', `/resolve/${id}${isFresh ? '?fresh=true' : ''}`)
+    const outcome = outcomeOf('resolve', answer, [200], ['404 not_found'])
+    if (outcome !== 'acknowledged') return answer.status === 404 ? 'acknowledged' : outcome
+    assert.ok(thing !== undefined, `${node.name} found ${id}, which nobody stored`)
+    assert.equal((answer.json() as { manifest_cid: string }).manifest_cid, id)
+    this.#found += 1
+    return outcome
+  }
+
+  async #pin(town: Town, node: SimNode, number: number, isPin: boolean): Promise<Outcome> {
+    const cid = addressOf(Buffer.from(`pin ${number}`))
+    const key = `${node.name} ${cid}`
+    // One change at a time, so that the last word is known.
+    if (this.#pinning.has(key)) return await this.#find(town, node, undefined, false)
+    this.#pinning.add(key)
+    this.#pins.set(key, 'either')
+    const answer = await town.send(node, 'index', 'POST', `/admin/${isPin ? 'pin' : 'unpin'}`, { body: { cid } })
+    const outcome = outcomeOf('pin', answer, [200])
+    if (outcome === 'acknowledged') this.#pins.set(key, isPin)
+    this.#pinning.delete(key)
+    return outcome
+  }
+
+  /** Where a registry speaks nobody else gives a name its meaning. */
+  async #putLocalName(town: Town, node: SimNode, name: string): Promise<Outcome> {
+    const body = { manifest_cid: addressOf(Buffer.from('local')) }
+    const answer = await town.send(node, 'index', 'PUT', `/admin/names/${name}`, { body })
+    const outcome = outcomeOf('local name', answer, [], ['409 registry_configured'])
+    return answer.status === 409 ? 'acknowledged' : outcome
+  }
+
+  /** Has the registry say that the name means something new. */
+  async #point(town: Town, name: string, named: Named, random: Random): Promise<Outcome> {
+    named.isBusy = true
+    try {
+      const before = await this.#registered(town, name)
+      const manifest = addressOf(Buffer.from(`${name} ${named.tried.size}`))
+      named.tried.add(manifest)
+      const prev = before === undefined ? null : itemHash(before)
+      const items: readonly Item[] = [{ kind: 'name', id: name, prev, manifest }]
+      const id = `p_${toHex(random.bytes(16))}`
+      const proposed = await propose(town, id, items, random)
+      if (proposed !== 'acknowledged') return proposed
+      const answer = await town.send(town.node(WRITER), 'registry', 'POST', `/registry/commit/${id}`)
+      return outcomeOf('commit', answer, [201], OVERTAKEN)
+    } finally {
+      named.isBusy = false
+    }
+  }
+
+  async #registered(town: Town, name: string): Promise<NameItem | undefined> {
+    const answer = await town.send(town.node(WRITER), 'registry', 'GET', `/registry/names/${name}`)
+    outcomeOf('name', answer, [200, 404])
+    return answer.status === 200 && !answer.isBroken ? (answer.json() as { item: NameItem }).item : undefined
+  }
+
+  /** What an index says that a name means, which it has to prove; nothing if it says nothing. */
+  async #resolveName(town: Town, node: SimNode, name: string): Promise<string | undefined> {
+    const answer = await town.send(node, 'index', 'GET', `/resolve/name:${name}?fresh=true`)
+    if (outcomeOf('resolve name', answer, [200], ['404 not_found']) !== 'acknowledged') return undefined
+    const { manifest_cid: meaning, proof = '' } = answer.json() as { manifest_cid: Address; proof?: string }
+    assert.ok(this.#names.get(name)?.tried.has(meaning), `${node.name} says that ${name} means what nobody proposed`)
+    const verdict = verifyProof(parseProof(Buffer.from(proof)), this.#trust, systemCrypto, { now: town.clock.wall() })
+    assert.ok(verdict.kind === 'verified' && verdict.finding.type === 'name', `${node.name} cannot prove ${name}`)
+    assert.equal(verdict.finding.item?.manifest, meaning)
+    return meaning
+  }
+
+  /** Found in time, at nodes of the town that serve it. */
+  async #mustFind(town: Town, node: SimNode, { id, bytes }: Thing): Promise<void> {
+    const answer = await this.#inTime(town, node, `/providers/${id}`)
+    assert.equal(answer.status, 200, `${id} was stored, and ${node.name} does not know where`)
+    const { providers } = answer.json() as { providers: readonly { readonly http: readonly string[] }[] }
+    for (const { http } of providers) {
+      const holder = NODE_NAMES.find((name) => http[0] === urlOf(name, 'storage'))
+      assert.ok(holder !== undefined, `${node.name} sends us to ${String(http)}`)
+      const { body } = await town.send(town.node(holder), 'storage', 'GET', `/o/${id}`, { token: null })
+      assert.ok(body.equals(bytes), `${node.name} sends us to ${holder} for ${id}, who has other bytes`)
+    }
+    this.#found += 1
+  }
+
+  async #inTime(town: Town, node: SimNode, path: string): Promise<Answer> {
+    const startedAt = town.clock.now()
+    const answer = await town.send(node, 'index', 'GET', path)
+    const tookMs = town.clock.now() - startedAt
+    assert.ok(tookMs <= BUDGET_MS, `${node.name} took ${tookMs} ms for ${path}`)
+    return answer
+  }
+
+  async #holdPins(node: SimNode): Promise<void> {
+    const disk = node.platforms[0]?.disk
+    assert.ok(disk !== undefined)
+    const bytes = await readSmallFile(disk, `${DATA}/index/book.json`)
+    const { pins } = JSON.parse(Buffer.from(bytes ?? Buffer.from('{"pins":[]}')).toString()) as { pins: string[] }
+    for (const [key, isPinned] of this.#pins) {
+      const [name, cid = ''] = key.split(' ')
+      if (name !== node.name || isPinned === 'either') continue
+      assert.equal(pins.includes(cid), isPinned, `the pin of ${cid} at ${node.name}`)
+    }
+  }
+}
+
+function pick<T>(from: readonly T[], random: Random): T | undefined {
+  return from[Math.floor(random.next() * from.length)]
+}

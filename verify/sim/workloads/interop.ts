@@ -1,0 +1,253 @@
+/**
+ * Senders of signed webhooks, some of which send again or forge, and consumers of what comes of them; at every node.
+ *
+ *     push    ──▶ node's interop ──▶ body in storage, message in its mailbox ──▶ leased, acknowledged
+ *     release ──▶ node's interop ──▶ body in storage, a proposal at the one registry, wherever that is
+ *
+ * What holds: each 202 has its effect exactly once, what was not answered has it once or not at all, a message that was
+ * acknowledged never comes again; the audit says the same and the registry vouches for it; bodies can be read anywhere.
+ */
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import type { Random } from '@cairn/kernel'
+import { decodeLeaf } from '@cairn/names'
+import { addressOf } from '@cairn/wire'
+import type { Answer, ServiceName } from '../answer.ts'
+import { WRITER } from '../settings.ts'
+import type { SimNode } from '../sim-node.ts'
+import { Tally } from '../tally.ts'
+import type { Town } from '../town.ts'
+import type { Workload } from '../workload.ts'
+import { bodyOf, type Hook, type HookEvent, holdNode, type NodeWords } from './interop-book.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
+import { patiently } from './patience.ts'
+import { readEntries } from './registry-log.ts'
+
+const SECRET = 'a secret of the town'
+const SECRET_FILE = 'github.secret'
+const TOPIC = 'town'
+const PROPOSE_TOPIC = '@propose'
+const NAME = 'release@1'
+const PAGE = 1000
+interface Leased {
+  readonly message: { readonly id: string; readonly body: { readonly delivery: string } }
+  readonly receipt: { readonly id: string; readonly attempt: number; readonly nonce: string }
+}
+
+interface Page {
+  readonly messages: readonly { readonly id: string; readonly body: { readonly delivery: string } }[]
+}
+
+interface AuditPage {
+  readonly lines: readonly string[]
+  readonly count: number
+  readonly anchor: { readonly head: string; readonly count: number; readonly log_index: number } | null
+}
+
+export class InteropWorkload implements Workload {
+  readonly service = 'interop'
+  readonly tally = new Tally()
+  readonly settings = {
+    interop: {
+      providers: { github: { enabled: true, secrets: [{ file: SECRET_FILE }] } },
+      rules: [ruleOf('push', `mailbox:${TOPIC}`), ruleOf('release', `propose:${NAME}`)],
+      mailbox: { visibility: '2s', max_deliveries: 100 },
+      audit: { anchor_interval: '5s' },
+    },
+  }
+  readonly files = { [SECRET_FILE]: Buffer.from(`${SECRET}\n`) }
+  readonly #hooks: Hook[] = []
+  /** Bodies that `/put` took. */
+  readonly #stored: Buffer[] = []
+
+  async operate(town: Town, random: Random): Promise<void> {
+    this.tally.operations += 1
+    const dice = random.next()
+    const outcome = await this.#act(town, random, dice)
+    this.tally[outcome] += 1
+  }
+
+  /** All is well: whatever is sent now is taken, and what waited for the registry gets there. */
+  async settle(town: Town): Promise<void> {
+    for (const node of town.nodes) {
+      for (const event of ['push', 'release'] as const) {
+        const hook = this.#hookFor(node, event)
+        const isTaken = async () => (await this.#post(town, hook)) === 'acknowledged'
+        await patiently(town, `${node.name} takes no webhook`, isTaken)
+      }
+      await this.#ask(town, node, 'POST', `/mailbox/${PROPOSE_TOPIC}/replay`, {})
+    }
+    for (const node of town.nodes) {
+      const isEmpty = async () => (await this.#waiting(town, node, PROPOSE_TOPIC)).length === 0
+      await patiently(town, `${node.name} has proposals to make`, isEmpty)
+      const isAnchored = async () => (await this.#audit(town, node)).anchor !== null
+      await patiently(town, `the audit of ${node.name} is not anchored`, isAnchored)
+    }
+  }
+
+  async check(town: Town): Promise<void> {
+    const entries = await readEntries(async (path) => await this.#get(town, town.node(WRITER), path, 'registry'))
+    const leaves = entries.map(decodeLeaf)
+    const proposals = leaves.flatMap((leaf) => (leaf.type === 'proposal' ? releasedBy(leaf.payload) : []))
+    for (const node of town.nodes) {
+      const hooks = this.#hooks.filter((hook) => hook.node === node.name)
+      const audit = await this.#audit(town, node)
+      const waiting = await this.#waiting(town, node, TOPIC)
+      const words: NodeWords = { node: node.name, waiting, auditLines: audit.lines }
+      const names = new Set(hooks.map(({ name }) => name))
+      holdNode(
+        hooks,
+        words,
+        proposals.filter((name) => names.has(name)),
+      )
+      this.#holdAnchor(node, audit, leaves)
+    }
+    const known = new Set(this.#hooks.map(({ name }) => name))
+    for (const name of proposals) assert.ok(known.has(name), `${name} was proposed, and nobody sent it`)
+    await this.#holdBodies(town)
+    assert.ok(
+      this.#hooks.some(({ isAccepted }) => isAccepted),
+      'no webhook was accepted',
+    )
+  }
+
+  async #act(town: Town, random: Random, dice: number): Promise<Outcome> {
+    const node = town.someNode('interop', random)
+    if (dice < 0.35) return await this.#post(town, this.#hookFor(node, random.next() < 0.7 ? 'push' : 'release'))
+    // The same again: because no answer came, or in spite of one, or while the first is under way.
+    if (dice < 0.55) return await this.#post(town, pick(this.#hooks, random) ?? this.#hookFor(node, 'push'))
+    if (dice < 0.6) return await this.#post(town, this.#hookFor(node, 'push', true))
+    if (dice < 0.7) return await this.#put(town, node, random)
+    return await this.#consume(town, node, random)
+  }
+
+  #hookFor(node: SimNode, event: HookEvent, isForged = false): Hook {
+    const name = `hook-${this.#hooks.length + 1}`
+    const untold = { isAccepted: false, isAckAsked: false, isAcked: false }
+    const hook: Hook = { name, node: node.name, event, isForged, ...untold, messages: new Set() }
+    this.#hooks.push(hook)
+    return hook
+  }
+
+  async #post(town: Town, hook: Hook): Promise<Outcome> {
+    const body = bodyOf(hook)
+    const signature = createHmac('sha256', hook.isForged ? 'a guess' : SECRET)
+      .update(body)
+      .digest('hex')
+    const headers = {
+      'content-type': 'application/json',
+      'x-github-event': hook.event,
+      'x-github-delivery': hook.name,
+      'x-hub-signature-256': `sha256=${signature}`,
+    }
+    const wasAccepted = hook.isAccepted
+    const options = { body, headers, token: null }
+    const answer = await town.send(town.node(hook.node), 'interop', 'POST', '/webhooks/github', options)
+    const outcome = outcomeOf(hook.name, answer, hook.isForged ? [] : [202], hook.isForged ? ['401 UNAUTH'] : [])
+    if (outcome !== 'acknowledged') return outcome
+    const { address, duplicate = false } = answer.json() as { address: string; duplicate?: boolean }
+    assert.equal(address, addressOf(body))
+    if (wasAccepted) assert.ok(duplicate, `${hook.name} was accepted twice`)
+    hook.isAccepted = true
+    return outcome
+  }
+
+  async #put(town: Town, node: SimNode, random: Random): Promise<Outcome> {
+    const body = Buffer.from(random.bytes(40))
+    const headers = { 'content-type': 'application/octet-stream' }
+    const answer = await town.send(node, 'interop', 'POST', '/put', { body, headers })
+    const outcome = outcomeOf('put', answer, [202])
+    if (outcome !== 'acknowledged') return outcome
+    assert.equal((answer.json() as { address: string }).address, addressOf(body))
+    this.#stored.push(body)
+    return outcome
+  }
+
+  async #consume(town: Town, node: SimNode, random: Random): Promise<Outcome> {
+    const acked = new Set(this.#hooks.filter(({ isAcked }) => isAcked))
+    const answer = await this.#ask(town, node, 'POST', `/mailbox/${TOPIC}/lease`)
+    const outcome = outcomeOf('lease', answer, [200, 204])
+    if (outcome !== 'acknowledged' || answer.status === 204) return outcome
+    const { message, receipt } = answer.json() as Leased
+    const { delivery } = message.body
+    const hook = this.#hooks.find(({ name }) => name === delivery)
+    assert.ok(
+      hook !== undefined && hook.node === node.name && hook.event === 'push' && !hook.isForged,
+      `${delivery} came from nowhere`,
+    )
+    assert.ok(!acked.has(hook), `${delivery} was acknowledged and came again`)
+    hook.messages.add(message.id)
+    assert.equal(hook.messages.size, 1, `${delivery} became two messages`)
+    const dice = random.next()
+    // Some consumers die with their message, some give it back.
+    if (dice < 0.15) return outcome
+    const verb = dice < 0.3 ? 'nack' : 'ack'
+    if (verb === 'ack') hook.isAckAsked = true
+    const done = await this.#ask(town, node, 'POST', `/mailbox/${TOPIC}/${receipt.id}/${verb}`, receipt)
+    const settled = outcomeOf(verb, done, [204], ['409 lease_lost'])
+    if (verb === 'ack' && settled === 'acknowledged') hook.isAcked = true
+    return settled
+  }
+
+  async #waiting(town: Town, node: SimNode, topic: string): Promise<NodeWords['waiting']> {
+    const pages = ['', '/dead'].map(
+      async (list) => (await this.#get(town, node, `/mailbox/${topic}${list}?limit=${PAGE}`)).json() as Page,
+    )
+    return (await Promise.all(pages)).flatMap(({ messages }) =>
+      messages.map(({ id, body }) => ({ id, delivery: body.delivery })),
+    )
+  }
+
+  async #audit(town: Town, node: SimNode): Promise<AuditPage> {
+    return (await this.#get(town, node, `/audit?limit=${PAGE}`)).json() as AuditPage
+  }
+
+  /** The registry holds the very head that the node says it does. */
+  #holdAnchor({ name }: SimNode, { anchor, lines }: AuditPage, leaves: readonly ReturnType<typeof decodeLeaf>[]): void {
+    assert.ok(anchor !== null, `the audit of ${name} was never anchored`)
+    const leaf = leaves[anchor.log_index]
+    assert.ok(leaf?.type === 'audit_head', `the registry does not hold the anchor of ${name}`)
+    assert.deepEqual(leaf.audit, { head: anchor.head, count: anchor.count })
+    assert.equal(addressOf(Buffer.from(lines[anchor.count - 1] ?? '')), anchor.head, `the audit of ${name} was changed`)
+  }
+
+  /** Each from another node than the one that took it. */
+  async #holdBodies(town: Town): Promise<void> {
+    const bodies = this.#hooks.filter(({ isAccepted }) => isAccepted).map(bodyOf)
+    for (const [at, body] of [...bodies, ...this.#stored].entries()) {
+      const node = town.nodes[at % town.nodes.length] ?? town.node(WRITER)
+      const answer = await this.#get(town, node, `/o/${addressOf(body)}`, at % 2 === 0 ? 'storage' : 'interop')
+      assert.ok(answer.body.equals(body), `${node.name} has other bytes`)
+    }
+  }
+
+  async #ask(town: Town, node: SimNode, method: string, path: string, body?: object): Promise<Answer> {
+    return await town.send(node, 'interop', method, path, body === undefined ? {} : { body })
+  }
+
+  /** While all is well. */
+  async #get(town: Town, node: SimNode, path: string, service: ServiceName = 'interop'): Promise<Answer> {
+    const answer = await town.send(node, service, 'GET', path)
+    assert.equal(
+      outcomeOf(path, answer, [200]),
+      'acknowledged',
+      `${node.name} does not answer ${path}, and all is well`,
+    )
+    return answer
+  }
+}
+
+function ruleOf(event: HookEvent, effect: string) {
+  // oxlint-disable-next-line unicorn/no-thenable -- a word of the configuration
+  return { provider: 'github', event, then: effect }
+}
+
+/** The delivery that a proposal was made of, if it was. */
+function releasedBy(payload: { readonly note?: string } | undefined): string[] {
+  const [, delivery] = /^github release (hook-\d+)$/.exec(payload?.note ?? '') ?? []
+  return delivery === undefined ? [] : [delivery]
+}
+
+function pick<T>(from: readonly T[], random: Random): T | undefined {
+  return from[Math.floor(random.next() * from.length)]
+}

@@ -1,0 +1,214 @@
+/**
+ * Clients that race to give a few names their meanings: they propose, approve, commit, commit again, remove, and read
+ * HEAD, names, checkpoints and proofs while the registry comes and goes.
+ *
+ * What holds: a commit that was answered stays, in its version, for ever; one that was not happened whole or not at all;
+ * nobody ever sees two roots of one size, nor answers that fit no single order.
+ */
+import assert from 'node:assert/strict'
+import { type Random, SeededRandom } from '@cairn/kernel'
+import {
+  type Head,
+  type Item,
+  itemHash,
+  type NameItem,
+  type Pin,
+  parseProof,
+  parseTrust,
+  type TrustFile,
+  type Verdict,
+  verifyProof,
+} from '@cairn/names'
+import { systemCrypto } from '@cairn/platform'
+import { type Address, addressOf, toHex } from '@cairn/wire'
+import type { VersionFacts } from '../../../services/registry/src/domain/versions.ts'
+import type { Answer } from '../answer.ts'
+import { WRITER } from '../settings.ts'
+import { Tally } from '../tally.ts'
+import type { Town } from '../town.ts'
+import type { Workload } from '../workload.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
+import { patiently } from './patience.ts'
+import { OVERTAKEN, propose, SIGNERS } from './publishing.ts'
+import { meaningText, RegistryBook } from './registry-book.ts'
+import { headText, NOTHING } from './registry-clerk.ts'
+import { checkpointIn, readLog } from './registry-log.ts'
+
+const NAMES: readonly string[] = ['maple@1', 'birch@1', 'aspen@1']
+/** What a client found at a name: nothing, or an item. */
+interface Found {
+  readonly item: NameItem | undefined
+}
+
+export class RegistryWorkload implements Workload {
+  readonly service = 'registry'
+  readonly tally = new Tally()
+  readonly settings = SIGNERS.settings
+  readonly files = SIGNERS.files
+  readonly book = new RegistryBook((name) => NAMES.includes(name))
+  proofsVerified = 0
+  /** Proposals with their quorum, as far as their client knows. */
+  readonly #ready: string[] = []
+  #start: { readonly trust: TrustFile; readonly genesis: Head } | undefined
+  /** The largest checkpoint that a proof brought: every later one continues it. */
+  #pin: Pin | undefined
+  #meanings = 0
+
+  async prepare(town: Town): Promise<void> {
+    const trust = parseTrust((await this.#get(town, '/registry/trust')).body)
+    const { version, hash } = (await this.#get(town, '/registry/head')).json() as Head
+    assert.equal(version, 0)
+    this.#start = { trust, genesis: { version, hash } }
+  }
+
+  async operate(town: Town, random: Random): Promise<void> {
+    this.tally.operations += 1
+    const dice = random.next()
+    const outcome = await this.#act(town, random, dice)
+    this.tally[outcome] += 1
+  }
+
+  /** All is well: whoever publishes now, succeeds. */
+  async settle(town: Town): Promise<void> {
+    const random = new SeededRandom(town.world.seed)
+    const isCommitted = async () => (await this.#change(town, random)) === 'acknowledged'
+    await patiently(town, 'no commit is answered', isCommitted)
+  }
+
+  async check(town: Town): Promise<void> {
+    const { trust, genesis } = this.#started()
+    await this.#readHead(town)
+    for (const name of NAMES) {
+      await this.#find(town, name)
+      assert.equal(await this.#prove(town, name), 'acknowledged')
+    }
+    const log = await readLog(async (path) => await this.#get(town, path), trust)
+    this.book.hold(log, genesis)
+    assert.ok(this.book.commitsTold > 0 && this.proofsVerified > 0, 'nothing was committed or proved')
+  }
+
+  async #act(town: Town, random: Random, dice: number): Promise<Outcome> {
+    const name = pick(NAMES, random)
+    if (dice < 0.4) return await this.#change(town, random)
+    if (dice < 0.5) return await this.#commit(town, pick(this.#ready, random))
+    if (dice < 0.7) return await this.#readHead(town)
+    if (dice < 0.82) return (await this.#find(town, name ?? '')) === undefined ? 'unsure' : 'acknowledged'
+    if (dice < 0.9) return await this.#readCheckpoint(town)
+    return await this.#prove(town, name ?? '')
+  }
+
+  /** One name, or two at once; now and then a removal. */
+  async #change(town: Town, random: Random): Promise<Outcome> {
+    const first = Math.floor(random.next() * NAMES.length)
+    const names = NAMES.filter((_, at) => at === first || (at === (first + 1) % NAMES.length && random.next() < 0.3))
+    const items: Item[] = []
+    for (const name of names) {
+      const found = await this.#find(town, name)
+      if (found === undefined) return 'unsure'
+      items.push(this.#itemFor(name, found.item, random.next() < 0.15))
+    }
+    return await this.#publish(town, items, random)
+  }
+
+  #itemFor(name: string, before: NameItem | undefined, isRemoval: boolean): Item {
+    const prev: Address | null = before === undefined ? null : itemHash(before)
+    if (isRemoval && prev !== null) return { kind: 'name', id: name, prev, deleted: true }
+    this.#meanings += 1
+    return { kind: 'name', id: name, prev, manifest: addressOf(Buffer.from(`meaning ${this.#meanings}`)) }
+  }
+
+  /** Proposes, has two of the three sign, commits; gives up where it is not answered well. */
+  async #publish(town: Town, items: readonly Item[], random: Random): Promise<Outcome> {
+    const id = `p_${toHex(random.bytes(16))}`
+    this.book.propose(id, items)
+    const proposed = await propose(town, id, items, random)
+    if (proposed !== 'acknowledged') return proposed
+    this.#ready.push(id)
+    return await this.#commit(town, id)
+  }
+
+  async #commit(town: Town, id: string | undefined): Promise<Outcome> {
+    if (id === undefined) return await this.#readHead(town)
+    const wasCommitted = this.book.isCommitted(id)
+    const invoked = this.book.ask(id)
+    const answer = await this.#send(town, 'POST', `/registry/commit/${id}`)
+    const outcome = outcomeOf('commit', answer, [201], wasCommitted ? [] : OVERTAKEN)
+    if (outcome === 'acknowledged') this.book.commit(id, answer.json() as VersionFacts, invoked)
+    return outcome
+  }
+
+  async #readHead(town: Town): Promise<Outcome> {
+    const invoked = this.book.next()
+    const answer = await this.#send(town, 'GET', '/registry/head')
+    const outcome = outcomeOf('head', answer, [200])
+    if (outcome === 'acknowledged') this.book.read({ tag: 'head' }, headText(answer.json() as Head), invoked)
+    return outcome
+  }
+
+  async #find(town: Town, name: string): Promise<Found | undefined> {
+    const invoked = this.book.next()
+    const answer = await this.#send(town, 'GET', `/registry/names/${name}`)
+    const outcome = outcomeOf('name', answer, [200], ['404 NotFound'])
+    if (outcome === 'unsure' || (outcome === 'refused' && answer.status !== 404)) return undefined
+    const told = outcome === 'acknowledged' ? (answer.json() as { version: number; item: NameItem }) : undefined
+    const meaning = told === undefined ? NOTHING : meaningText(told.version, told.item)
+    this.book.read({ tag: 'name', name }, meaning, invoked)
+    return { item: told?.item }
+  }
+
+  async #readCheckpoint(town: Town): Promise<Outcome> {
+    const answer = await this.#send(town, 'GET', '/log/checkpoint')
+    const outcome = outcomeOf('checkpoint', answer, [200])
+    if (outcome === 'acknowledged') this.book.see(checkpointIn(answer.body, this.#started().trust))
+    return outcome
+  }
+
+  /** What a name means, with a proof that continues the largest tree anybody has seen proved. */
+  async #prove(town: Town, name: string): Promise<Outcome> {
+    const invoked = this.book.next()
+    const pin = this.#pin
+    const from = pin === undefined ? '' : `?from=${pin.size}`
+    const answer = await this.#send(town, 'GET', `/registry/proof/name/${name}${from}`)
+    const outcome = outcomeOf('proof', answer, [200])
+    if (outcome !== 'acknowledged') return outcome
+    const { trust } = this.#started()
+    const proof = parseProof(answer.body)
+    const options = { now: town.clock.wall(), ...(pin === undefined ? {} : { pin }) }
+    const verdict = verifyProof(proof, trust, systemCrypto, options)
+    if (verdict.kind !== 'verified') throw new Error(`The proof of ${name} does not hold: ${wordsOf(verdict)}`)
+    const { finding } = verdict
+    assert.ok(finding.type === 'name' && finding.name === name)
+    const hash = finding.item === null ? undefined : itemHash(finding.item)
+    const set = proof.commits.find(({ artifact }) => artifact.payload.items.some((item) => itemHash(item) === hash))
+    const meaning = finding.item === null ? NOTHING : meaningText(set?.artifact.version ?? 0, finding.item)
+    this.book.read({ tag: 'name', name }, meaning, invoked)
+    this.book.read({ tag: 'head' }, headText(finding.head), invoked)
+    this.book.see(checkpointIn(proof.checkpoint, trust))
+    if (this.#pin === undefined || verdict.pin.size > this.#pin.size) this.#pin = verdict.pin
+    this.proofsVerified += 1
+    return outcome
+  }
+
+  async #send(town: Town, method: string, path: string, body?: object): Promise<Answer> {
+    return await town.send(town.node(WRITER), 'registry', method, path, body === undefined ? {} : { body })
+  }
+
+  /** While all is well. */
+  async #get(town: Town, path: string): Promise<Answer> {
+    const answer = await this.#send(town, 'GET', path)
+    assert.equal(outcomeOf(path, answer, [200]), 'acknowledged', `${path} is not answered, and all is well`)
+    return answer
+  }
+
+  #started(): { readonly trust: TrustFile; readonly genesis: Head } {
+    return this.#start ?? assert.fail('the registry was not asked whom to trust')
+  }
+}
+
+function wordsOf(verdict: Verdict): string {
+  return verdict.kind === 'refused' ? `${verdict.code}: ${verdict.detail}` : verdict.kind
+}
+
+function pick<T>(from: readonly T[], random: Random): T | undefined {
+  return from[Math.floor(random.next() * from.length)]
+}

@@ -1,0 +1,151 @@
+/**
+ * Objects that clients put, read and delete at whichever node they meet, and what they were told about each.
+ *
+ *     never ── put ──▶ unsure ── 201 ──▶ there ── delete ──▶ unsure ── 204 ──▶ gone
+ *
+ * A change that was refused in the middle, or never answered, may have left something on a node that is away: until all
+ * are back nothing is certain about that object, whatever is told later. It is murky.
+ */
+import assert from 'node:assert/strict'
+import type { Random } from '@cairn/kernel'
+import { type Address, addressOf } from '@cairn/wire'
+import { noise } from '../../virtual/noise.ts'
+import type { Answer } from '../answer.ts'
+import type { SimNode } from '../sim-node.ts'
+import { Tally } from '../tally.ts'
+import type { Town } from '../town.ts'
+import type { Workload } from '../workload.ts'
+import { outcomeOf } from './outcome.ts'
+
+type Known = 'never' | 'there' | 'gone' | 'unsure'
+
+interface Thing {
+  readonly id: Address
+  readonly bytes: Buffer
+  known: Known
+  isMurky: boolean
+  /** One client at a time has it, and leaves it alone for a moment after. */
+  freeAt: number
+}
+
+const CHUNK = 65_536
+const COPIES = 2
+/** A packet that was doubled may arrive a second time, this much later. */
+const ECHO_MS = 1000
+const NEW = 0.35
+
+export class StorageWorkload implements Workload {
+  readonly service = 'storage'
+  readonly tally = new Tally()
+  readonly #seed: number
+  readonly #things: Thing[] = []
+
+  constructor(seed: number) {
+    this.#seed = seed
+  }
+
+  async operate(town: Town, random: Random): Promise<void> {
+    const thing = this.#someThing(town, random)
+    const node = town.someNode('storage', random)
+    thing.freeAt = Number.POSITIVE_INFINITY
+    this.tally.operations += 1
+    const dice = random.next()
+    if (thing.known === 'never' || dice < 0.3) await this.#put(town, node, thing, random.next() < 0.3)
+    else if (dice < 0.5) await this.#remove(town, node, thing)
+    else await this.#read(town, node, thing)
+    thing.freeAt = town.clock.now() + ECHO_MS
+  }
+
+  /** Everything is back and was compared: what a change left is everywhere now, or nowhere. */
+  async settle(): Promise<void> {
+    for (const thing of this.#things) if (thing.isMurky) thing.known = 'unsure'
+    await Promise.resolve()
+  }
+
+  async check(town: Town): Promise<void> {
+    for (const thing of this.#things) {
+      const told: string[] = []
+      for (const node of town.nodes) told.push(await this.#mustHold(town, node, thing))
+      assert.equal(new Set(told).size, 1, `${nameOf(thing)} is ${told.join(', ')}, which depends on whom one asks`)
+    }
+    await this.#mustHaveCopies(town)
+  }
+
+  #someThing(town: Town, random: Random): Thing {
+    const free = this.#things.filter(({ freeAt }) => freeAt <= town.clock.now())
+    const chosen = random.next() < NEW ? undefined : free[Math.floor(random.next() * free.length)]
+    if (chosen !== undefined) return chosen
+    const number = this.#things.length
+    const own = noise(100 + Math.floor(random.next() * 3000), this.#seed + number)
+    // Some have a chunk in common: deleting one must not hurt another.
+    const bytes = random.next() < 0.1 ? Buffer.concat([noise(CHUNK, this.#seed), own]) : own
+    const thing: Thing = { id: addressOf(bytes), bytes, known: 'never', isMurky: false, freeAt: 0 }
+    this.#things.push(thing)
+    return thing
+  }
+
+  async #put(town: Town, node: SimNode, thing: Thing, isStreamed: boolean): Promise<void> {
+    const { id, bytes } = thing
+    if (thing.known !== 'there') thing.known = 'unsure'
+    const answer = await town.send(node, 'storage', 'PUT', `/o/${id}${isStreamed ? '?stream' : ''}`, { body: bytes })
+    if (this.#isDone(thing, `put ${nameOf(thing)}`, answer, [200, 201])) thing.known = 'there'
+  }
+
+  async #remove(town: Town, node: SimNode, thing: Thing): Promise<void> {
+    const before = thing.known
+    if (before !== 'gone') thing.known = 'unsure'
+    const answer = await town.send(node, 'storage', 'DELETE', `/o/${thing.id}`)
+    if (!this.#isDone(thing, `delete ${nameOf(thing)}`, answer, [204, 404])) return
+    if (answer.status === 204) thing.known = 'gone'
+    else {
+      assert.ok(before !== 'there' || thing.isMurky, `${nameOf(thing)} was there, and is not found to be deleted`)
+      thing.known = before
+    }
+  }
+
+  #isDone(thing: Thing, what: string, answer: Answer, hoped: readonly number[]): boolean {
+    const outcome = outcomeOf(what, answer, hoped, ['409 missing_chunks'])
+    this.tally[outcome] += 1
+    if (outcome !== 'acknowledged') thing.isMurky = true
+    return outcome === 'acknowledged'
+  }
+
+  /** While nodes are away a copy may be read that was deleted elsewhere; other bytes, or a lost object, never. */
+  async #read(town: Town, node: SimNode, thing: Thing): Promise<void> {
+    const { id, bytes, known, isMurky } = thing
+    const answer = await town.send(node, 'storage', 'GET', `/o/${id}`, { token: null })
+    const outcome = outcomeOf(`read ${nameOf(thing)}`, answer, [200, 404])
+    this.tally[outcome] += 1
+    if (outcome !== 'acknowledged') return
+    const story = `${nameOf(thing)} was ${known}, and is ${answer.status} at ${node.name}`
+    if (answer.status === 200) assert.ok(answer.body.equals(bytes) && known !== 'never', story)
+    else assert.ok(known !== 'there' || isMurky, story)
+  }
+
+  /** With everything back and time to repair, every node says what the client was told. */
+  async #mustHold(town: Town, node: SimNode, thing: Thing): Promise<string> {
+    const { status, code, body } = await town.send(node, 'storage', 'GET', `/o/${thing.id}`, { token: null })
+    const story = `${nameOf(thing)} was ${thing.known}, and is ${status} ${code ?? ''} at ${node.name} in the end`
+    if (status === 200) assert.ok(body.equals(thing.bytes) && thing.known !== 'gone', story)
+    else assert.ok(status === 404 && thing.known !== 'there', story)
+    return status === 200 ? 'there' : 'gone'
+  }
+
+  async #mustHaveCopies(town: Town): Promise<void> {
+    const there = this.#things.filter(({ known }) => known === 'there')
+    const counts = there.map(() => 0)
+    for (const node of town.nodes) {
+      const answer = await town.send(node, 'storage', 'POST', '/copies/known', {
+        body: { ids: there.map(({ id }) => id) },
+      })
+      const { copies } = answer.json() as { copies: { tag: string }[] }
+      for (const [at, { tag }] of copies.entries()) if (tag === 'object') counts[at] = (counts[at] ?? 0) + 1
+    }
+    for (const [at, thing] of there.entries())
+      assert.ok((counts[at] ?? 0) >= COPIES, `${nameOf(thing)} has ${counts[at]} copies in the end`)
+  }
+}
+
+function nameOf({ id }: Thing): string {
+  return id.slice(0, 11)
+}
