@@ -9,6 +9,7 @@ export interface Explanation {
 
 const TYPES = 'Only the types ask for this: the index is always inside, so the other side is never taken.'
 const REFUSED_ANYWAY = 'What comes next refuses the same inputs with the same kind of error; this one says it better.'
+const ONCE = 'A signal fires once; a listener that stays after that hears nothing more.'
 const BOUNDS_WORK = 'Bounds what is read of an input that is refused anyway: only the time it takes would differ.'
 
 export const EXPLANATIONS: readonly Explanation[] = [
@@ -196,7 +197,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
   },
   {
     file: 'packages/kernel/src/channel/waiters.ts',
-    why: 'A signal fires once; a listener that stays after that hears nothing more.',
+    why: ONCE,
     faults: [
       ['{ once: true }', '{}'],
       ['true', 'false'],
@@ -250,6 +251,168 @@ export const EXPLANATIONS: readonly Explanation[] = [
       ['last === undefined', 'false'],
       ['left === undefined', 'false'],
       ['smaller === undefined', 'false'],
+    ],
+  },
+  {
+    file: 'packages/kernel/src/observe/bus.ts',
+    why: 'Rounds a random number the other way.',
+    faults: [['Math.floor(runtime.random.next() * 2 ** 32)', 'Math.ceil(runtime.random.next() * 2 ** 32)']],
+  },
+  {
+    file: 'packages/kernel/src/observe/health.ts',
+    why: TYPES,
+    faults: [['conditions[name]?.ready', 'conditions[name].ready']],
+  },
+  {
+    file: 'packages/kernel/src/policy/cancel.ts',
+    why: ONCE,
+    faults: [
+      ['{ once: true }', '{}'],
+      ['true', 'false'],
+    ],
+  },
+  {
+    file: 'packages/kernel/src/policy/cancel.ts',
+    why: 'All of them are let go of, in any order.',
+    faults: [['this.#parents.push(parent)', 'this.#parents.unshift(parent)']],
+  },
+  {
+    file: 'packages/kernel/src/policy/sleep.ts',
+    why: ONCE,
+    faults: [
+      ['{ once: true }', '{}'],
+      ['true', 'false'],
+    ],
+  },
+  {
+    file: 'packages/kernel/src/policy/sleep.ts',
+    why: 'Only a signal that is there can call this.',
+    faults: [['signal !== undefined', 'true']],
+  },
+  {
+    file: 'packages/kernel/src/policy/hedge.ts',
+    why: 'All of them are canceled and awaited, in any order.',
+    faults: [
+      ['this.#cancels.push(cancel)', 'this.#cancels.unshift(cancel)'],
+      [
+        'this.#running.push(this.#runLeg(leg, cancel.signal))',
+        'this.#running.unshift(this.#runLeg(leg, cancel.signal))',
+      ],
+    ],
+  },
+  {
+    file: 'packages/kernel/src/policy/hedge.ts',
+    why: TYPES,
+    faults: [
+      ['leg < this.#legs.length', 'leg <= this.#legs.length'],
+      ['run === undefined', 'false'],
+      ['this.#timer?.cancel()', 'this.#timer.cancel()'],
+    ],
+  },
+  {
+    file: 'packages/kernel/src/policy/hedge.ts',
+    why: 'A promise settles once: what resolves it later changes nothing.',
+    faults: [["core.legSatisfied(this.#core, leg) === 'won'", 'true']],
+  },
+  {
+    file: 'packages/kernel/src/random.ts',
+    why: TYPES,
+    faults: [
+      ['this.#word[0] ?? 0', 'this.#word[0]'],
+      ['at < length', 'at <= length'],
+    ],
+  },
+  {
+    file: 'packages/kernel/src/task/job.ts',
+    why: ONCE,
+    faults: [
+      ['{ once: true }', '{}'],
+      ['true', 'false'],
+    ],
+  },
+  {
+    file: 'packages/kernel/src/task/job.ts',
+    why: 'Only a signal that is there can call this.',
+    faults: [['this.#caller !== undefined', 'true']],
+  },
+  {
+    file: 'packages/kernel/src/task/job.ts',
+    why: 'A job that has ended is not ended again, whoever still knows it.',
+    faults: [
+      ['current = undefined', 'nothing'],
+      ['this.#timer = undefined', 'nothing'],
+    ],
+  },
+  {
+    file: 'packages/kernel/src/task/job.ts',
+    why: 'The first half only spares a turn when something is there already.',
+    faults: [
+      [
+        'queue.tryReceive(take) ?? (await queue.recv({ signal: aborting, take }))',
+        '(await queue.recv({ signal: aborting, take }))',
+      ],
+    ],
+  },
+  {
+    file: 'packages/wire/src/address.ts',
+    why: 'A CID of version 0 is never of this codec and hash, and a digest of another length is refused a line later.',
+    faults: [
+      ['cid.version === 1', 'true'],
+      ['cid.multihash.size !== DIGEST_BYTES', 'false'],
+    ],
+  },
+  {
+    file: 'packages/wire/src/bearer.ts',
+    why: 'Reading a bundle throws nothing else.',
+    faults: [
+      ["isKind(error, 'Malformed')", 'true'],
+      ['throw error', 'nothing'],
+    ],
+  },
+  {
+    file: 'packages/wire/src/bearer.ts',
+    why: 'A caveat that is a reason to deny has denied a line before.',
+    faults: [
+      ["typeof caveat !== 'string'", 'true'],
+      ["'string'", "''"],
+    ],
+  },
+  {
+    file: 'packages/wire/src/bearer.ts',
+    why: 'No header is no bearer under any name.',
+    faults: [
+      ["authorization?.trim() ?? ''", 'authorization?.trim()'],
+      ["''", "'mutated'"],
+    ],
+  },
+  {
+    file: 'packages/wire/src/blake3/compress.ts',
+    why: TYPES,
+    faults: [
+      ['state[ia] ?? 0', 'state[ia]'],
+      ['state[ib] ?? 0', 'state[ib]'],
+      ['state[ic] ?? 0', 'state[ic]'],
+      ['state[id] ?? 0', 'state[id]'],
+      ['schedule[2 * index] ?? 0', 'schedule[2 * index]'],
+      ['schedule[2 * index + 1] ?? 0', 'schedule[2 * index + 1]'],
+      ['state[index] ?? 0', 'state[index]'],
+      ['state[index + 8] ?? 0', 'state[index + 8]'],
+    ],
+  },
+  {
+    file: 'packages/wire/src/blake3/constants.ts',
+    why: TYPES,
+    faults: [['words[index] ?? 0', 'words[index]']],
+  },
+  {
+    file: 'packages/wire/src/blake3/chaining.ts',
+    why: 'Compresses a group more than is needed, into room that is written before it is read.',
+    faults: [
+      ['Math.floor(bytes.length / LEAF_BYTES)', 'Math.ceil(bytes.length / LEAF_BYTES)'],
+      ['base < whole', 'base <= whole'],
+      ['leaf < count', 'leaf <= count'],
+      ['pair < pairs', 'pair <= pairs'],
+      ['left % 2 === 1', 'true'],
     ],
   },
 ]

@@ -58,6 +58,7 @@ const patienceMs = ({ ms }: Ran): number => ms * 10 + 10_000
 const LOAD_PATIENCE_MS = 60_000
 const DRY_PATIENCE_MS = 120_000
 const TOO_SLOW_MS = 5_000
+const QUICK_MS = 200
 
 export function digest(texts: readonly string[]): string {
   const hash = createHash('sha256')
@@ -189,16 +190,18 @@ export class MutationRun {
 
   /**
    * What survives in a process that has done much already is tried in a fresh one, since things made once at first use
-   * were made without the fault; and what is at work while modules are loaded, with all tests that come near its file.
+   * were made without the fault; and what is at work while modules are loaded, with the tests beside its file, those that
+   * come near it and whatever else is quick.
    */
   async #tryAlone(mutant: Keyed): Promise<void> {
     const siblings = this.#mutants.filter(({ file }) => file === mutant.file)
     const reaching = new Set(siblings.flatMap(({ id }) => this.#covering.get(id) ?? []))
     const all = [...this.#byTest.values()]
-    // A test that only looks at a table passes no switch of it.
+    // A test that only looks at a table passes no switch of it; what others make of the table may show anywhere.
     const beside = all.filter(({ test }) => isBeside(test, mutant))
-    const near = all.filter((ran) => reaching.size === 0 || reaching.has(ran))
-    const stages = this.#early.has(mutant.id) ? [beside, near] : [this.#covering.get(mutant.id) ?? []]
+    const near = all.filter((ran) => reaching.has(ran))
+    const others = all.filter((ran) => !reaching.has(ran) && ran.ms < QUICK_MS)
+    const stages = this.#early.has(mutant.id) ? [beside, near, others] : [this.#covering.get(mutant.id) ?? []]
     let outcome = outcomeOf(undefined)
     for (const tests of stages.filter(({ length }) => length > 0))
       if (outcome.status === 'survived') outcome = await this.#tryLoading(mutant, tests)

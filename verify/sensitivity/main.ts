@@ -6,17 +6,18 @@
  *     node verify/sensitivity/main.ts ID…             these again
  *     node verify/sensitivity/main.ts --revision X    of that tree, not of the newest
  *     node verify/sensitivity/main.ts --part 2/3      every third, beginning with the second: several side by side
+ *     node verify/sensitivity/main.ts --only town     this tool alone
  *     node verify/sensitivity/main.ts --table         the table alone
  *
- * `in-models` and `in-simulators` are what it starts in the tree with the plant.
+ * `in-models`, `in-simulators` and `in-town` are what it starts in the tree with the plant.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { exploreGroups, type ModelGroup } from './explore.ts'
+import type { ModelGroup } from './explore.ts'
 import { PLANTS, type Plant } from './plants.ts'
 import { CONTROL, DOCUMENT, firstFinder, forgetRow, keepVerdict, readResults, renderDocument } from './results.ts'
-import { type Simulator, simulateSeeds } from './simulate.ts'
-import { type Reach, reachOf, runTool, SEED_BOUNDS, type Tool, type Verdict } from './tools.ts'
+import type { Simulator } from './simulate.ts'
+import { type Reach, reachOf, runTool, SEED_BOUNDS, TOOLS, TOWN_BOUNDS, type Tool, type Verdict } from './tools.ts'
 import { Tree } from './tree.ts'
 
 const { values, positionals } = parseArgs({
@@ -25,17 +26,28 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     revision: { type: 'string', default: 'HEAD' },
     part: { type: 'string', default: '1/1' },
+    only: { type: 'string' },
     table: { type: 'boolean', default: false },
   },
 })
+
+/** Of the tools, once the simulators have had their say. */
+const QUICKEST_FIRST: readonly Tool[] = ['models', 'simulators', 'town', 'tests', 'campaigns']
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
 const [word, ...rest] = positionals
-if (word === 'in-models') finish(await exploreGroups(rest as ModelGroup[]))
-else if (word === 'in-simulators') {
+// Loaded where they are needed: each of them loads a good part of the tree, and the town is not in every tree.
+if (word === 'in-models') {
+  const { exploreGroups } = await import('./explore.ts')
+  finish(await exploreGroups(rest as ModelGroup[]))
+} else if (word === 'in-town') {
+  const { simulateTowns } = await import('./town.ts')
+  finish(await simulateTowns(TOWN_BOUNDS, say))
+} else if (word === 'in-simulators') {
+  const { simulateSeeds } = await import('./simulate.ts')
   const { complaint } = await simulateSeeds(rest as Simulator[], SEED_BOUNDS, say)
   finish(complaint)
 } else {
@@ -53,7 +65,7 @@ async function plantAll(ids: readonly string[], secondsMax: number): Promise<voi
   const endsAt = performance.now() + 1000 * secondsMax
   const unknown = ids.find((id) => !PLANTS.some((plant) => plant.id === id))
   if (unknown !== undefined) throw new Error(`There is no plant ${unknown}; verify/sensitivity/plants.ts has them all.`)
-  for (const id of ids) forgetRow(id)
+  if (values.only === undefined) for (const id of ids) forgetRow(id)
   using tree = new Tree(values.revision)
   const [part = 1, parts = 1] = values.part.split('/').map(Number)
   const mine = PLANTS.filter((_, at) => at % parts === part - 1)
@@ -61,7 +73,7 @@ async function plantAll(ids: readonly string[], secondsMax: number): Promise<voi
   // What the simulators say of all of them first: it is what is most worth knowing if time is short.
   for (const isShort of [true, false]) {
     for (const plant of chosen) {
-      for (let tool = nextTool(plant); tool !== undefined; tool = nextTool(plant)) {
+      for (let tool = nextTool(plant, tree); tool !== undefined; tool = nextTool(plant, tree)) {
         if (isShort && (tool === 'campaigns' || tool === 'tests')) break
         if (performance.now() > endsAt) return
         const verdict = await judge(tree, plant, tool, endsAt)
@@ -73,15 +85,16 @@ async function plantAll(ids: readonly string[], secondsMax: number): Promise<voi
   }
 }
 
-const QUICKEST_FIRST: readonly Tool[] = ['models', 'simulators', 'tests', 'campaigns']
-
 /** The simulators are always run; of the others, whichever is first to find it ends the search. */
-function nextTool({ id }: Plant): Tool | undefined {
+function nextTool({ id }: Plant, { hasTown }: Tree): Tool | undefined {
   const verdicts = readResults()[id]?.verdicts ?? {}
+  const only = TOOLS.find((tool) => tool === values.only)
+  if (only !== undefined) return verdicts[only] === undefined ? only : undefined
   if (verdicts.models === undefined) return 'models'
   if (verdicts.simulators === undefined) return 'simulators'
+  if (verdicts.town === undefined && hasTown) return 'town'
   if (firstFinder(verdicts) !== undefined) return undefined
-  return QUICKEST_FIRST.find((tool) => verdicts[tool] === undefined)
+  return QUICKEST_FIRST.find((tool) => tool !== 'town' && verdicts[tool] === undefined)
 }
 
 /**

@@ -11,7 +11,8 @@ export const DOCUMENT = fileURLToPath(new URL('../../docs/sensitivity.md', impor
 export const CONTROL = 'no plant'
 
 export interface Row {
-  readonly revision: string
+  /** Of the trees it was judged in, the oldest first. */
+  readonly revisions: readonly string[]
   readonly verdicts: Readonly<Partial<Record<Tool, Verdict>>>
 }
 
@@ -24,7 +25,8 @@ export function readResults(): Results {
 /** Adds one verdict; read anew each time, since others may be adding theirs. */
 export function keepVerdict(id: string, revision: string, tool: Tool, verdict: Verdict): void {
   const results = readResults()
-  write({ ...results, [id]: { revision, verdicts: { ...results[id]?.verdicts, [tool]: verdict } } })
+  const revisions = [...new Set([...(results[id]?.revisions ?? []), revision])]
+  write({ ...results, [id]: { revisions, verdicts: { ...results[id]?.verdicts, [tool]: verdict } } })
 }
 
 /** The plant is to be judged anew. */
@@ -49,13 +51,14 @@ const EXPECTED: Readonly<Record<Plant['expects'], Tool | undefined>> = {
 const WORDS: Readonly<Record<Tool, string>> = {
   models: 'model',
   simulators: 'simulator',
+  town: 'town',
   campaigns: 'campaign',
   tests: 'tests',
 }
 
 /** Every tool has had its say, or one has found it. */
 function isJudged(verdicts: Row['verdicts']): boolean {
-  return firstFinder(verdicts) !== undefined || TOOLS.every((tool) => verdicts[tool] !== undefined)
+  return firstFinder(verdicts) !== undefined || TOOLS.every((tool) => tool === 'town' || verdicts[tool] !== undefined)
 }
 
 /** The tool that found the plant first, in the order in which they are tried. */
@@ -68,12 +71,12 @@ export function renderDocument(results: Results): string {
     const row = results[plant.id]
     return row === undefined ? [] : [rowOf(plant, row)]
   })
-  const revisions = new Set(PLANTS.flatMap(({ id }) => results[id]?.revision ?? []))
+  const revisions = new Set(PLANTS.flatMap(({ id }) => results[id]?.revisions ?? []))
   return `${HEAD}
 ${summaryOf(results)} Trees: ${[...revisions].join(', ')}.
 
-| plant | where | expected | simulators | first found by | after | what it said |
-|---|---|---|---|---|---|---|
+| plant | where | expected | simulators | town | first found by | after | what it said |
+|---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 ${missesOf(results)}${FOOT}`
 }
@@ -88,6 +91,7 @@ function rowOf(plant: Plant, { verdicts }: Row): string {
     `\`${plant.file}\``,
     expected === undefined ? 'nothing' : WORDS[expected],
     simulatorCell(verdicts.simulators),
+    simulatorCell(verdicts.town),
     finder === undefined ? (isJudged(verdicts) ? '**missed**' : 'not yet') : WORDS[finder],
     found === undefined
       ? ''
@@ -122,7 +126,7 @@ function summaryOf(results: Results): string {
   const judged = run.filter(isJudged)
   const found = judged.filter((verdicts) => firstFinder(verdicts) !== undefined)
   const reached = run.filter(({ simulators }) => simulators !== undefined && simulators.tag !== 'unreached')
-  const bySimulator = reached.filter(({ simulators }) => simulators?.tag === 'found')
+  const bySimulator = reached.filter(({ simulators, town }) => simulators?.tag === 'found' || town?.tag === 'found')
   return `${PLANTS.length} plants, ${judged.length} of them judged: ${found.length} found, ${judged.length - found.length} missed. Simulators run the code of ${reached.length} of them and found ${bySimulator.length}.`
 }
 
@@ -146,6 +150,7 @@ const FOUND_SINCE: Readonly<Record<string, string>> = {
   'cached-after-removal': 'packages/store/test/storage.test.ts',
   'signature-prefix': 'packages/platform/src/crypto-system.test.ts',
   'failed-ack-strands': 'packages/mailbox/test/mailboxes.test.ts',
+  'chunks-of-strangers': 'services/edge/test/objects.test.ts',
 }
 
 /** Faults that turned out to be none. */
@@ -162,7 +167,7 @@ is put into a copy of the tree, and the tools are tried until one complains: the
 simulators that run it, up to 200 seeds of each or 15 s in all (30 s for the first rows); the tests beside the code, of
 that package alone (90 s); power cuts, fault and real-process campaigns (45 s; these were tried before the tests for the
 first rows, up to those of \`packages/tlog\`). The simulators are always run, for their own
-column: the seed that complained, \`miss\` with the number of seeds, or – where no simulator runs the code.
+columns (the town is that of whole nodes): the seed that complained, \`miss\` with the number of seeds, or – where no simulator runs the code.
 `
 
 const FOOT = `

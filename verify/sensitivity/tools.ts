@@ -7,13 +7,15 @@ import { dirname, join } from 'node:path'
 import type { ModelGroup } from './explore.ts'
 import type { Simulator } from './simulate.ts'
 
-export type Tool = 'models' | 'simulators' | 'campaigns' | 'tests'
+export type Tool = 'models' | 'simulators' | 'town' | 'campaigns' | 'tests'
 
-export const TOOLS: readonly Tool[] = ['models', 'simulators', 'campaigns', 'tests']
+export const TOOLS: readonly Tool[] = ['models', 'simulators', 'town', 'campaigns', 'tests']
 
 export interface Reach {
   readonly models: readonly ModelGroup[]
   readonly simulators: readonly Simulator[]
+  /** Whether whole nodes run the code. */
+  readonly town: readonly 'town'[]
   /** Test files of `verify/`. */
   readonly campaigns: readonly string[]
   /** Folders whose tests stand beside the code. */
@@ -27,7 +29,7 @@ const TAMPER = [`${CHAOS}/registry/tamper.test.ts`, 'verify/linear/registry.test
 const OVER_SOCKETS = [`${CHAOS}/interop/real-sockets.test.ts`, `${CHAOS}/edge/providers.test.ts`]
 
 /** By the folder the plant is in. */
-const REACH: Readonly<Record<string, Reach>> = {
+const REACH: Readonly<Record<string, Omit<Reach, 'town'>>> = {
   'packages/kernel': { models: ['kernel'], simulators: EVERY, campaigns: [], tests: ['packages/kernel'] },
   'packages/store': {
     models: ['store'],
@@ -73,7 +75,11 @@ const REACH: Readonly<Record<string, Reach>> = {
     models: ['registry'],
     simulators: ['registry'],
     campaigns: [`${CHAOS}/registry/power-cut.test.ts`, ...TAMPER],
-    tests: ['services/registry'],
+    // The rest of them, and of storage's, takes longer than a tool has here.
+    tests: [
+      'services/registry/src',
+      ...['commits', 'approvals', 'retention', 'shutdown'].map((name) => `services/registry/test/${name}.test.ts`),
+    ],
   },
   'services/index': { models: ['index'], simulators: ['index'], campaigns: LYING, tests: ['services/index'] },
   'services/edge': {
@@ -92,7 +98,10 @@ const REACH: Readonly<Record<string, Reach>> = {
     models: ['storage'],
     simulators: ['storage', 'drives', 'nodes', 'shards'],
     campaigns: [`${CHAOS}/erasure/two-generations.test.ts`, `${CHAOS}/durability/corrupt-peer.test.ts`],
-    tests: ['services/storage'],
+    tests: [
+      'services/storage/src',
+      ...['replication', 'rejoin', 'uploads', 'erasure'].map((name) => `services/storage/test/${name}.test.ts`),
+    ],
   },
 }
 
@@ -124,7 +133,8 @@ export function reachOf(file: string): Reach {
   const reach = narrowed === undefined ? whole : { ...whole, simulators: narrowed }
   // A package of many folders is tested folder by folder; a service as a whole.
   const tests = file.startsWith('packages/platform/') ? [dirname(file)] : reach.tests
-  return { ...reach, tests, models: MODELLED.some((pattern) => pattern.test(file)) ? reach.models : [] }
+  const town = whole.simulators.length === 0 ? [] : (['town'] as const)
+  return { ...reach, tests, town, models: MODELLED.some((pattern) => pattern.test(file)) ? reach.models : [] }
 }
 
 /**
@@ -138,9 +148,11 @@ export type Verdict =
 
 /** What a simulator may take, and every other tool. */
 export const SEED_BOUNDS = { seedsMax: 200, secondsMax: 15 }
+export const TOWN_BOUNDS = { seedsMax: 100, secondsMax: 20 }
 const SECONDS_MAX: Readonly<Record<Tool, number>> = {
   models: 60,
   simulators: SEED_BOUNDS.secondsMax,
+  town: TOWN_BOUNDS.secondsMax,
   campaigns: 45,
   tests: 90,
 }
@@ -154,10 +166,10 @@ export async function runTool(tool: Tool, reach: Reach, root: string): Promise<V
   const main = join(root, 'verify/sensitivity/main.ts')
   const beganAt = performance.now()
   const command =
-    tool === 'models' || tool === 'simulators'
+    tool === 'models' || tool === 'simulators' || tool === 'town'
       ? [main, `in-${tool}`, ...words]
       : ['--expose-gc', join(root, 'tools/src/test.ts'), ...words]
-  const isSeeded = tool === 'simulators'
+  const isSeeded = tool === 'simulators' || tool === 'town'
   const budget = SECONDS_MAX[tool] + (isSeeded ? GRACE_SECONDS : 0)
   const { code, output } = await run(command, root, budget)
   const seconds = Math.round((performance.now() - beganAt) / 100) / 10

@@ -49,6 +49,11 @@ export class Tree implements Disposable {
     if (existsSync(shared)) symlinkSync(shared, join(this.#place, 'shared'))
   }
 
+  /** Trees from before there was a simulator of whole nodes have none. */
+  get hasTown(): boolean {
+    return existsSync(join(this.root, 'verify/sim'))
+  }
+
   /** Runs `use` while the plant is in the tree; without a plant the tree is as it was committed. */
   async with<T>(plant: Plant | undefined, use: () => Promise<T>): Promise<T> {
     if (plant === undefined) return await use()

@@ -28,12 +28,20 @@ export class Strikes {
   }
 
   async begin(strike: Strike): Promise<void> {
-    const { number, kind, node, dice } = strike
+    const { number, kind, dice } = strike
+    const random = new SeededRandom(dice)
     if (this.isExclusive(strike)) await this.mendAll()
     if (EXCLUSIVE.includes(kind)) await repair(this.#town)
+    const node = this.#town.node(strike.node).state === 'up' ? strike.node : (this.#upNode() ?? strike.node)
+    await this.#town.untilAsked(node, random)
     this.#town.story.tell(`⚡ ${number}: ${kind} at ${node}`)
-    const mend = await FAULTS[kind](this.#town, node, new SeededRandom(dice))
+    const mend = await FAULTS[kind](this.#town, node, random)
     if (mend !== undefined) this.#active.set(number, { kind, mend })
+  }
+
+  /** What is down already has nothing to lose. */
+  #upNode(): string | undefined {
+    return this.#town.nodes.find(({ state }) => state === 'up')?.name
   }
 
   async mend(number: number): Promise<void> {

@@ -23,6 +23,8 @@ import type { Workload } from './workload.ts'
 /** What a client lets a request take, and how much longer it listens for the answer. */
 const REQUEST_MS = 3000
 const SLACK_MS = 500
+/** How long a fault waits for somebody to hit. */
+const ASKED_MS_MAX = 400
 
 export interface Asking {
   readonly headers?: Readonly<Record<string, string>>
@@ -108,6 +110,15 @@ export class Town {
       return answer
     } finally {
       this.#underWay.delete(underWay)
+    }
+  }
+
+  /** Waits for a moment in which a service of this node, one that the dice choose, is asked something; not for long. */
+  async untilAsked(name: string, random: Random): Promise<void> {
+    const service = SERVICE_NAMES[Math.floor(random.next() * SERVICE_NAMES.length)]
+    for (let ms = 0; ms < ASKED_MS_MAX; ms += 1) {
+      await this.world.sleep(1)
+      for (const underWay of this.#underWay) if (underWay.node === name && underWay.service === service) return
     }
   }
 

@@ -93,3 +93,9 @@ test('of any bytes, either they are the encoding of what they decode to, or they
     { numRuns: 5000 },
   )
 })
+
+test('depth is counted where it is: many siblings at one level are no depth', () => {
+  const nested = (depth: number): unknown => (depth === 0 ? [] : [nested(depth - 1), [], { a: [] }, nested(0)])
+  const value = [nested(3), nested(3), { b: nested(3), c: [[[[]]]] }]
+  assert.deepEqual(decodeCbor(encodeCbor(value)), value)
+})

@@ -53,3 +53,25 @@ test('what is written is what Date writes, and reads back to the same second', (
     { numRuns: 5000 },
   )
 })
+
+test('the last and the first day of every February and of every century are where the calendar has them', () => {
+  for (let year = 1600; year <= 2800; year += 1) {
+    for (const [month, day] of [
+      [0, 1],
+      [1, 28],
+      [2, 1],
+      [11, 31],
+    ] as const) {
+      const seconds = Date.UTC(year, month, day) / 1000
+      assert.equal(formatHttpDate(seconds), new Date(seconds * 1000).toUTCString())
+    }
+  }
+})
+
+test('February has 29 days in leap years only, and centuries are leap years every fourth time', () => {
+  const days = (year: number): boolean => {
+    const weekday = new Date(Date.UTC(year, 1, 29)).toUTCString().slice(0, 3)
+    return parseHttpDate(`${weekday}, 29 Feb ${year} 00:00:00 GMT`, NOW_MS) !== undefined
+  }
+  assert.deepEqual([2000, 2004, 1900, 2100, 2023].map(days), [true, true, false, false, false])
+})

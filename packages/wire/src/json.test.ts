@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { readVector, vectorsMissing } from '../test/vectors.ts'
 import { canonicalJson, type JsonValue, parseJson } from './json.ts'
 
+const MAX_DEPTH = 64
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 const parse = (source: string): JsonValue => parseJson(utf8(source))
@@ -164,4 +165,15 @@ test('whatever strict JSON accepts, JSON.parse reads alike', () => {
     ),
     { numRuns: 5000 },
   )
+})
+
+test('canonical bytes are refused to what is nested too deep, in lists and in objects, and to keys that are no text', () => {
+  const lists = (depth: number): JsonValue => (depth === 0 ? 1 : [lists(depth - 1)])
+  const objects = (depth: number): JsonValue => (depth === 0 ? 1 : { a: objects(depth - 1) })
+  for (const nest of [lists, objects]) {
+    assert.ok(canonicalJson(nest(MAX_DEPTH)).length > MAX_DEPTH)
+    assert.throws(() => canonicalJson(nest(MAX_DEPTH + 1)), { kind: 'Malformed' })
+  }
+  assert.throws(() => canonicalJson({ ['\ud800']: 1 }), { kind: 'Malformed' })
+  assert.throws(() => canonicalJson([['\ud800']]), { kind: 'Malformed' })
 })

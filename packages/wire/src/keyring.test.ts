@@ -124,3 +124,20 @@ describe('the file', () => {
     assert.throws(() => createKeyring('k1', new Uint8Array(16)), /not 32 bytes/)
   })
 })
+
+test('the key that mints is the active one, wherever it stands, and a ring without one cannot mint', () => {
+  const secret = new Uint8Array(32)
+  const retiring = { kid: 'k1', state: 'retiring', secret, notAfter: 1 } as const
+  const active = { kid: 'k2', state: 'active', secret } as const
+  assert.equal(activeKey({ holder: 'root', keys: [retiring, active] }), active)
+  assert.throws(() => activeKey({ holder: 'root', keys: [retiring] }), { kind: 'Internal' })
+  assert.deepEqual(
+    [isRetired(active, 1e15), isRetired(retiring, 1_000), isRetired(retiring, 1_001)],
+    [false, false, true],
+  )
+})
+
+test('what is no object is no keyring', () => {
+  for (const text of ['null', '1', '"a"', '[]', '["holder","keys","v"]'])
+    assert.throws(() => decodeKeyring(Buffer.from(text)), { kind: 'Malformed' }, text)
+})

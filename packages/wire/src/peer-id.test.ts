@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isKind } from '@cairn/kernel'
 import fc from 'fast-check'
+import { base58btc } from 'multiformats/bases/base58'
 import { keyFromPeerId, peerIdFromKey } from './peer-id.ts'
 
 const isMalformed = (error: unknown): boolean => isKind(error, 'Malformed')
@@ -37,4 +38,12 @@ test('anything but the one spelling of an Ed25519 peer id is refused', () => {
     assert.throws(() => keyFromPeerId(text), isMalformed, text.slice(0, 80))
   }
   assert.throws(() => peerIdFromKey(new Uint8Array(31)), isMalformed)
+})
+
+test('the key of a peer id has 32 bytes, and its spelling no more than they need', () => {
+  const spell = (hex: string): string => base58btc.baseEncode(Uint8Array.fromHex(hex))
+  const prefix = '002408011220'
+  assert.equal(spell(`${prefix}${'00'.repeat(32)}`), peerIdFromKey(new Uint8Array(32)))
+  for (const hex of [`${prefix}${'00'.repeat(31)}`, `${prefix}${'00'.repeat(33)}`, `012408011220${'00'.repeat(32)}`])
+    assert.throws(() => keyFromPeerId(spell(hex)), isMalformed, hex)
 })

@@ -26,6 +26,7 @@ describe('each precondition alone', () => {
     [{ ifNoneMatch: '"a"' }, 'not-modified', 'the client has it'],
     [{ ifNoneMatch: 'W/"a"' }, 'not-modified', 'If-None-Match compares weakly'],
     [{ ifNoneMatch: '"b"' }, 'proceed', 'the client has another'],
+    [{ ifNoneMatch: '"b", "a"' }, 'not-modified', 'the client has it among others'],
     [{ ifNoneMatch: '*' }, 'not-modified', 'it exists'],
     [{ ifNoneMatch: 'a' }, 'proceed', 'what cannot be read matches nothing'],
     [{ ifModifiedSince: OLD }, 'not-modified', 'not changed since'],
@@ -81,4 +82,9 @@ describe('writes', () => {
 test('without a modification date both date conditions are ignored', () => {
   assert.equal(judge({ ifUnmodifiedSince: OLD }, { etag: '"a"' }), 'proceed')
   assert.equal(judge({ ifModifiedSince: NEW }, { etag: '"a"' }), 'proceed')
+})
+
+test('what has no tag matches none', () => {
+  assert.equal(judge({ ifNoneMatch: '"a"' }, {}), 'proceed')
+  assert.equal(judge({ ifMatch: '"a"' }, {}), 'precondition-failed')
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isKind } from '@cairn/kernel'
-import { type Address, addressOf, encodeManifest, ManifestBuilder } from '@cairn/wire'
+import { type Address, addressOf, createManifest, encodeManifest, ManifestBuilder } from '@cairn/wire'
 import { noise } from '../../../verify/virtual/noise.ts'
 import type { Upstream } from './fake-upstream.ts'
 import { FakeStorage, fakeIndex } from './fakes.ts'
@@ -30,6 +30,18 @@ function provider(bytes: Buffer, spoil: (chunk: Uint8Array, path: string) => Uin
     const chunk = url.pathname === `/o/${id}` ? bytes : chunks.get(url.pathname)
     return chunk === undefined ? { status: 404 } : { body: [spoil(chunk, `${url.host}${url.pathname}`)] }
   }
+}
+
+function chunked(bytes: Buffer) {
+  const builder = new ManifestBuilder()
+  const chunks = new Map<string, Uint8Array>()
+  for (let at = 0; at < bytes.length; at += 65_536) {
+    const chunk = bytes.subarray(at, at + 65_536)
+    chunks.set(`/c/${builder.add(chunk)}`, chunk)
+  }
+  const built = builder.finish()
+  assert.ok(built.kind === 'chunked')
+  return { manifest: built.manifest, chunks }
 }
 
 function hexOf(id: Address): string {
@@ -96,6 +108,23 @@ describe('an object', () => {
     const answer = await edge.get(hexOf(addressOf(bytes)))
     assert.ok(answer.body.equals(bytes))
     assert.deepEqual(reports, ['p0 corrupt'])
+    await edge.stop()
+  })
+
+  test('is never seen by a manifest that proves itself and names other chunks, which prove themselves as well', async () => {
+    const [bytes, others] = [noise(300_000, 1), noise(300_000, 2)]
+    const [own, foreign] = [chunked(bytes), chunked(others)]
+    const forged = encodeManifest(createManifest({ ...own.manifest, chunkIds: foreign.manifest.chunkIds }))
+    const upstream: Upstream = ({ url }) => {
+      if (url.pathname === `/m/${addressOf(bytes)}`) return { body: [forged] }
+      const chunk = foreign.chunks.get(url.pathname)
+      return chunk === undefined ? { status: 404 } : { body: [chunk] }
+    }
+    const index = fakeIndex({ providers: ['https://peer.example/'] })
+    const edge = await TestEdge.start({ config: CONFIG, index, upstream })
+    const answer = await edge.get(hexOf(addressOf(bytes)))
+    assert.ok(!answer.body.includes(others.subarray(0, 16)), 'not a byte of it')
+    assert.equal(edge.parts.cas.facts().entries, 0)
     await edge.stop()
   })
 

@@ -30,8 +30,7 @@ export async function openNames({
     const detail = `registry.url names ${url}; set registry.trust_path to its trust file (\`cairn registry trust -o FILE\`, from somebody you believe).`
     throw new CairnError('Malformed', detail, { code: 'config' })
   }
-  const { client, close } = remoteRegistry(platform, url)
-  return new RegistryView({ ...common, client, close })
+  return new RegistryView({ ...common, ...remoteRegistry(platform, url) })
 }
 
 async function readTrust(disk: PartsHost['platform']['disk'], path: string) {

@@ -6,7 +6,7 @@ import type { Town } from '../town.ts'
 import type { Fault } from './fault.ts'
 
 /** How many of the calls that a fault can strike it strikes. */
-const RATE = 0.02
+const RATE = 0.05
 const SLOWNESS_MIN = 5
 const SLOWNESS_MORE = 60
 /** Room left on a drive that is full. */
@@ -19,11 +19,14 @@ export function failingDrive(kind: 'io-error' | 'no-space' | 'short-write' | 'to
   return (town, name) => {
     const { faults } = town.node(name).machine
     faults.rates = { ...faults.rates, [kind]: RATE }
-    faults.onStrike = (struck: DriveFault) => {
-      if (struck !== 'bit-flip') town.struck(struck, [name])
+    // From the first call that fails on it is a drive that fails now and then, for whoever works there.
+    const struck = new DisposableStack()
+    faults.onStrike = (fault: DriveFault) => {
+      if (fault !== 'bit-flip' && !struck.disposed) struck.use(town.striking(fault, [name]))
     }
     return () => {
       faults.rates = { ...faults.rates, [kind]: 0 }
+      struck.dispose()
     }
   }
 }
@@ -59,8 +62,11 @@ export const bitRot: Fault = (town, name, random) => {
   if (path === undefined) return undefined
   const byte = HEADER_BYTES + Math.floor(random.next() * (drive.size(path) - HEADER_BYTES))
   drive.damage(path, byte * 8 + Math.floor(random.next() * 8))
-  town.struck('bit-rot', [name])
-  return async () => await repair(town)
+  const lasting = town.striking('bit-rot', [name])
+  return async () => {
+    await repair(town)
+    lasting[Symbol.dispose]()
+  }
 }
 
 function filesIn(town: Town, name: string, directory: string): string[] {

@@ -2,7 +2,9 @@
 import type { Fault } from './fault.ts'
 
 /** A cut or a kill comes at one of this many calls to the platform, or else when it would be over. */
-const CALLS_MAX = 120
+const CALLS_MAX = 60
+/** As many as one request makes. */
+const CALLS_FEW = 5
 const STALL_MS_MIN = 200
 const STALL_MS_MORE = 3000
 
@@ -11,7 +13,8 @@ export const powerCut: Fault = (town, name, random) => {
   if (!machine.isUp) return undefined
   const { lives } = machine
   const hear = (): void => town.struck('power-cut', [name])
-  machine.crashAfter(1 + Math.floor(random.next() * CALLS_MAX), hear)
+  const calls = random.next() < 0.5 ? CALLS_FEW : CALLS_MAX
+  machine.crashAfter(1 + Math.floor(random.next() * calls), hear)
   return async () => {
     if (machine.isUp && machine.lives === lives) {
       hear()

@@ -4,8 +4,8 @@ import type { Answer } from '../answer.ts'
 /** As a tally counts them. */
 export type Outcome = 'acknowledged' | 'refused' | 'unsure'
 
-/** What a service may say to anybody at any time: too many, not now, too late, no room. */
-const REFUSALS = /^(408|429|502|503|504|507) \w+$/
+/** What a service may say to anybody at any time: too many, not now, too late, no room, a drive that failed. */
+const REFUSALS = /^((408|429|502|503|504|507) \w+|500 (disk_io|short_write))$/
 
 /** Anything that is neither hoped for nor an honest refusal is a violation; `also` are refusals of this very request. */
 export function outcomeOf(

@@ -92,3 +92,14 @@ test('errors and metrics render one row each', () => {
   const metrics = renderMetrics({ a_total: { type: 'counter', labels: ['x', 'y'], help: 'Either | or.' } })
   assert.ok(metrics.includes('| `a_total` | counter | `x`, `y` | Either \\| or. |'))
 })
+
+test('who sent what a queue will never give is answered', () => {
+  const lost: number[] = []
+  const queue = openQueue<number, typeof SAMPLE>(virtualRuntime(), SAMPLE, 'work', (item) => void lost.push(item))
+  queue.trySend(7)
+  queue.abort()
+  assert.deepEqual(lost, [7])
+  const alone = openQueue<number, typeof SAMPLE>(virtualRuntime(), SAMPLE, 'work')
+  alone.trySend(7)
+  assert.equal(alone.abort(), 1)
+})

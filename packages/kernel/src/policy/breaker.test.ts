@@ -6,6 +6,9 @@ import { leaks, virtualRuntime } from '../runtime.ts'
 import { Breakers } from './breaker.ts'
 import * as core from './breaker-core.ts'
 
+/** As many as the table keeps. */
+const TARGETS = 1_024
+
 const POLICY: core.BreakerPolicy = { windowMs: 1_000, threshold: 0.5, sample: 10, cooldownMs: 500, probes: 2 }
 
 function recordMany(breaker: core.BreakerCore, outcomes: core.Outcome[], now: number): void {
@@ -237,5 +240,64 @@ test('each change of state is a line in the log and moves the gauge', () => {
     runtime.metrics.value('breaker_state', { target: 'peer', state }),
   )
   assert.deepEqual(gauges, [0, 0, 1])
+  breakers.close()
+})
+
+test('a probe has the whole cooldown to answer', () => {
+  const breaker = core.createBreaker(POLICY)
+  recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+  core.tick(breaker, 500)
+  assert.equal(core.admit(breaker).tag, 'probe')
+  core.tick(breaker, 999)
+  assert.equal(breaker.state.tag, 'half-open')
+  core.tick(breaker, 1_000)
+  assert.equal(breaker.state.tag, 'open')
+})
+
+test('half of the calls may fail, and what failed before the breaker closed is forgotten', () => {
+  const breaker = core.createBreaker(POLICY)
+  const half = [...new Array<core.Outcome>(5).fill('ok'), ...new Array<core.Outcome>(5).fill('failed')]
+  recordMany(breaker, half, 0)
+  assert.equal(breaker.state.tag, 'closed')
+  recordMany(breaker, ['failed'], 0)
+  core.tick(breaker, 500)
+  recordMany(breaker, ['ok', 'ok'], 510)
+  assert.equal(breaker.state.tag, 'closed')
+  recordMany(breaker, ['failed'], 520)
+  assert.equal(breaker.state.tag, 'closed')
+})
+
+test('who is refused is told to come back when the pause is over, or soon while probes are out', () => {
+  const runtime = virtualRuntime()
+  const breakers = new Breakers(runtime, { ...POLICY, sample: 1, probes: 1 })
+  const wait = (): number | undefined => {
+    try {
+      breakers.admit('peer').report('failed')
+    } catch (error) {
+      return isKind(error, 'BreakerOpen') ? error.retryAfterMs : -1
+    }
+    return undefined
+  }
+  assert.equal(wait(), undefined)
+  breakers.sweep()
+  runtime.clock.advance(200)
+  assert.equal(wait(), 300)
+  runtime.clock.advance(300)
+  breakers.sweep()
+  breakers.admit('peer')
+  assert.equal(wait(), 100)
+  assert.equal(runtime.metrics.value('breaker_open_total', { target: 'peer' }), 1)
+  breakers.close()
+})
+
+test('of too many targets the one that was asked for longest ago is forgotten', () => {
+  const breakers = new Breakers(virtualRuntime(), { ...POLICY, sample: 1 })
+  for (const target of ['kept', 'forgotten']) breakers.admit(target).report('failed')
+  breakers.sweep()
+  for (let target = 0; target < TARGETS - 2; target += 1) breakers.admit(`peer-${target}`)
+  assert.throws(() => breakers.admit('kept'))
+  assert.deepEqual([breakers.state('kept'), breakers.state('forgotten')], ['open', 'open'])
+  breakers.admit('one more')
+  assert.deepEqual([breakers.state('kept'), breakers.state('forgotten')], ['open', 'closed'])
   breakers.close()
 })

@@ -130,3 +130,10 @@ test('a deadline that runs out says of what', () => {
   assert.match(String(plain?.signal.reason), /the request/)
   assert.match(String(named?.signal.reason), /a read/)
 })
+
+test('a child has its own budget from now, or what is left of its parent', () => {
+  const clock = new VirtualClock()
+  const parent = Deadline.after(clock, 1_000)
+  clock.advance(400)
+  assert.deepEqual([parent.child(100).remaining(), parent.child(5_000).remaining()], [100, 600])
+})

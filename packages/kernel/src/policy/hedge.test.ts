@@ -184,3 +184,39 @@ test('without second legs no timer is set', async () => {
   await runtime.clock.run(100)
   assert.deepEqual(await result, { answer: 'x', leg: 0, hedged: false })
 })
+
+test('a hedge ends when its losers have', async () => {
+  const runtime = virtualRuntime()
+  const { leg } = legs(runtime)
+  let cleaned = false
+  const slow: Leg<string> = async (signal) => {
+    await sleep(runtime.clock, 900, { signal }).catch(() => undefined)
+    await sleep(runtime.clock, 50)
+    cleaned = true
+    return 'late'
+  }
+  const result = hedge(runtime.clock, { first: [leg('a1', 10, 'x'), slow], second: [], delayMs: 5 })
+  let ended = false
+  const ending = result.then(() => {
+    ended = true
+  })
+  await runtime.clock.run(30)
+  assert.deepEqual([ended, cleaned], [false, false])
+  await runtime.clock.run(50)
+  await ending
+  assert.equal(cleaned, true)
+})
+
+test('when no leg satisfies, the error has what each of them said', async () => {
+  const runtime = virtualRuntime()
+  const { leg } = legs(runtime)
+  const first = [leg('a1', 10, 'unwanted'), leg('a2', 20)]
+  const result = hedge(runtime.clock, { first, second: [], delayMs: 5, satisfies: (answer) => answer === 'wanted' })
+  const rejected = assert.rejects(result, (error) => {
+    assert.ok(error instanceof AggregateError)
+    assert.deepEqual(error.errors.map(String), ['Error: The answer does not satisfy.', 'Error: a2 failed'])
+    return true
+  })
+  await runtime.clock.run(100)
+  await rejected
+})

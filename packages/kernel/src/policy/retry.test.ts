@@ -132,3 +132,25 @@ test('a wait that would end at the deadline is not begun', async () => {
   await assert.rejects(retry(runtime, attempt, { policy: exact, operation, deadline }), /attempt 1/)
   assert.equal(calls(), 1)
 })
+
+test('nothing is attempted for a caller that has left or a budget that is used up', async () => {
+  const runtime = virtualRuntime()
+  const { attempt, calls } = failing(0)
+  const signal = AbortSignal.abort()
+  await assert.rejects(retry(runtime, attempt, { policy, operation, signal }), { kind: 'Canceled' })
+  const deadline = Deadline.after(runtime.clock, 0)
+  await assert.rejects(retry(runtime, attempt, { policy, operation, deadline }), { kind: 'Timeout' })
+  assert.equal(calls(), 0)
+})
+
+test('an attempt that fails after its caller left ends with its own error, at once', async () => {
+  const runtime = virtualRuntime()
+  const controller = new AbortController()
+  const attempt = async (): Promise<never> => {
+    controller.abort()
+    return await Promise.reject(new CairnError('Timeout', 'its own'))
+  }
+  const { signal } = controller
+  await assert.rejects(retry(runtime, attempt, { policy, operation, signal }), /its own/)
+  assert.equal(runtime.clock.pending(), 0)
+})

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isKind } from '../errors.ts'
 import { Semaphore } from './semaphore.ts'
+import { createSemaphore, release, tryAcquire } from './semaphore-core.ts'
 
 test('permits go to waiters in order, and nobody overtakes', async () => {
   const semaphore = new Semaphore(1)
@@ -61,4 +62,17 @@ test('never more holders than permits, whatever the schedule of holders and canc
       },
     ),
   )
+})
+
+test('a semaphore has at least one permit, and takes back no more than it gave', () => {
+  for (const permits of [0, -1, 1.5, Number.NaN]) assert.throws(() => createSemaphore(permits), RangeError)
+  const semaphore = createSemaphore(1)
+  assert.throws(() => release(semaphore), /nobody held/)
+  assert.equal(semaphore.available, 1)
+})
+
+test('a permit that is free for a moment belongs to whoever waits', () => {
+  const semaphore = createSemaphore(1)
+  semaphore.line.add(() => undefined)
+  assert.equal(tryAcquire(semaphore), false)
 })

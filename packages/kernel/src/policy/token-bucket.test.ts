@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { VirtualClock } from '../clock.ts'
+import { TokenBucket } from './token-bucket.ts'
 import { createBucket, tryTake, waitMs } from './token-bucket-core.ts'
 
 test('rate and burst are whole numbers above 0, and no more than the burst is ever given', () => {
@@ -30,4 +32,18 @@ test('a clock that stands still or goes back earns nothing and costs nothing', (
   assert.equal(waitMs(bucket, 1, 5_000), 1_000)
   assert.equal(waitMs(bucket, 1, 5_999), 1)
   assert.equal(waitMs(bucket, 1, 7_000), 0)
+})
+
+test('nobody takes past who waits, and everybody can ask how long it would take', async () => {
+  const clock = new VirtualClock()
+  const bucket = new TokenBucket(clock, { rate: 10, burst: 10 })
+  assert.deepEqual([bucket.tryTake(10), bucket.waitMs(), bucket.waitMs(10)], [true, 100, 1_000])
+  const waiting = bucket.take(10)
+  await clock.run(500)
+  assert.equal(bucket.tryTake(), false)
+  await clock.run(500)
+  await waiting
+  assert.deepEqual([bucket.tryTake(), bucket.waitMs()], [false, 100])
+  await clock.run(100)
+  assert.deepEqual([bucket.waitMs(), bucket.tryTake()], [0, true])
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Queue } from '../channel/queue.ts'
@@ -183,4 +184,40 @@ test('a worker ends when its queue is closed and empty', async () => {
     { name: 'worker', draining: signal, aborting: signal },
     async (input) => await Promise.resolve(input),
   )
+})
+
+test('a worker of one lane leaves the other alone, and lets go of the signal when it ends', async () => {
+  const runtime = virtualRuntime()
+  const shape = { name: 'work', capacity: 4, overflow: 'reject', reserved: 1 } as const
+  const queue = new Queue<Job<number, number>>(runtime, shape)
+  const { signal } = new AbortController()
+  const handled: number[] = []
+  const context = { name: 'worker', draining: signal, aborting: signal }
+  const take = (input: number): Promise<number> => Promise.resolve(handled.push(input))
+  const worker = serveJobs(queue, context, take, 'urgent')
+  const deadline = Deadline.after(runtime.clock, 1_000)
+  const normal = outcome(submit(queue, 1, { deadline }))
+  await submit(queue, 2, { deadline, lane: 'urgent' })
+  assert.deepEqual(handled, [2])
+  queue.close()
+  await worker
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
+  await runtime.clock.run(1_000)
+  assert.equal(await normal, 'Timeout')
+})
+
+test('an abort ends a worker that waits, and work without budget is refused in the name of its queue', async () => {
+  const runtime = virtualRuntime()
+  const queue = new Queue<Job<number, number>>(runtime, { name: 'reads', capacity: 1, overflow: 'reject' })
+  const controller = new AbortController()
+  const context = { name: 'worker', draining: controller.signal, aborting: controller.signal }
+  const worker = serveJobs(queue, context, async (input) => await Promise.resolve(input))
+  controller.abort()
+  await assert.rejects(worker, (error) => isKind(error, 'Canceled'))
+  const deadline = Deadline.after(runtime.clock, 0)
+  await assert.rejects(
+    submit(queue, 1, { deadline }),
+    (error) => isKind(error, 'Timeout') && /reads/.test(error.message),
+  )
+  assert.equal(queue.depth, 0)
 })

@@ -42,3 +42,9 @@ test('a change that throws leaves the value as it was', () => {
   )
   assert.deepEqual(head.read(), { value: 1, version: 0 })
 })
+
+test('what only looks like a promise is a value like any other, and so is nothing', () => {
+  const head = new Owned<unknown>(0)
+  for (const value of [null, undefined, 7, 'then', {}, JSON.parse('{"then":1}') as unknown])
+    assert.deepEqual(head.update(() => value).value, value)
+})

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { isKind } from '../errors.ts'
 import { sleep } from '../policy/sleep.ts'
@@ -106,4 +107,28 @@ test('a scope is listed with its children until it ends, and a child can be aske
   assert.deepEqual([name, await result], ['sum', 3])
   await scope.join()
   assert.deepEqual(leaks(runtime), [])
+})
+
+test('of several failures the first is thrown, and what fails after an abort is no failure', async () => {
+  const runtime = virtualRuntime()
+  const scope = new Scope(runtime, 'request')
+  assert.equal(scope.name, 'request')
+  scope.spawn('first', async () => await Promise.reject(new Error('first')))
+  scope.spawn('second', async (signal) => {
+    await sleep(runtime.clock, 1_000, { signal }).catch(() => undefined)
+    throw new Error('second')
+  })
+  await assert.rejects(scope.join(), /first/)
+  const aborted = new Scope(runtime, 'request')
+  aborted.spawn('late', async (signal) => await sleep(runtime.clock, 1_000, { signal }))
+  aborted.abort()
+  await aborted.join()
+})
+
+test('a scope that has ended lets go of the signals it listened to', async () => {
+  const { signal } = new AbortController()
+  const scope = new Scope(virtualRuntime(), 'request', { signals: [signal] })
+  assert.equal(getEventListeners(signal, 'abort').length, 1)
+  await scope.join()
+  assert.equal(getEventListeners(signal, 'abort').length, 0)
 })

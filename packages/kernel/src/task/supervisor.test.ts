@@ -200,3 +200,18 @@ test('who was left behind is named in the log', async () => {
   assert.deepEqual(runtime.log.lines, [{ level: 'error', fields: { tasks: ['deaf-1', 'deaf-2'] }, message }])
   assert.equal(runtime.metrics.value('tasks_abandoned_total', { kind: 'deaf' }), 2)
 })
+
+test('stopping twice is stopping once', async () => {
+  const runtime = virtualRuntime()
+  const supervisor = new Supervisor(runtime, options)
+  assert.deepEqual(leaks(runtime), ['scope supervisor'])
+  supervisor.start('slow', async ({ aborting }) => await sleep(runtime.clock, 1e9, { signal: aborting }))
+  const both = Promise.all([supervisor.stop(), supervisor.stop()])
+  assert.equal(runtime.clock.pending(), 2)
+  await runtime.clock.run(3_000)
+  assert.deepEqual(await both, [
+    { aborted: ['slow'], abandoned: [] },
+    { aborted: ['slow'], abandoned: [] },
+  ])
+  assert.equal(runtime.metrics.value('tasks_aborted_total', { kind: 'slow' }), 1)
+})

@@ -46,6 +46,8 @@ export interface RegistryViewOptions {
   readonly client: RegistryClient
   /** Whom to believe; undefined for the node's own registry, which is believed the first time it is met. */
   readonly trust: TrustFile | undefined
+  /** Keeps what the client needs kept; ends with the signal. */
+  readonly janitor?: (signal: AbortSignal) => Promise<void>
   /** Lets go of the client. */
   readonly close?: () => void
 }
@@ -129,6 +131,9 @@ export class RegistryView implements FollowedNames {
     })
     scope.spawn('look', async (signal) => {
       await this.#follow(signal)
+    })
+    scope.spawn('breaker', async (signal) => {
+      await this.#options.janitor?.(signal)
     })
     await scope.join()
   }

@@ -5,6 +5,8 @@ import type { Platform } from '@cairn/platform'
 
 export interface RemoteRegistry {
   readonly client: RegistryClient
+  /** Keeps its breaker; ends with the signal. */
+  readonly janitor: (signal: AbortSignal) => Promise<void>
   readonly close: () => void
 }
 
@@ -13,5 +15,6 @@ export function remoteRegistry(platform: Platform, url: string): RemoteRegistry 
   const base = new URL(url.endsWith('/') ? url : `${url}/`)
   const { transport } = platform
   const caller = new Caller({ runtime: platform, transport, base, target: 'registry', breakers, grant: NO_SCOPES })
-  return { client: registryClient(caller), close: () => breakers.close() }
+  const janitor = async (signal: AbortSignal): Promise<void> => await breakers.janitor(signal)
+  return { client: registryClient(caller), janitor, close: () => breakers.close() }
 }
