@@ -43,7 +43,7 @@ export function townSettings(name: string): Settings {
       pools: { get: 4, put: 4, repair: 2 },
       peers: others.map((id) => ({ url: urlOf(id, 'storage'), id, token_file: TOKEN_FILE })),
       placement: { id: name, peer_timeout: '1s' },
-      durability: { sweep_interval: '1s' },
+      durability: { sweep_interval: '2s' },
     },
     index: {
       dht: { endpoints: others.map((id) => urlOf(id, 'index')) },

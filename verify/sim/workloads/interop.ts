@@ -86,12 +86,15 @@ export class InteropWorkload implements Workload {
   }
 
   async check(town: Town): Promise<void> {
+    // Before the log is read: what is anchored meanwhile would not be in it.
+    const audits = new Map<string, AuditPage>()
+    for (const node of town.nodes) audits.set(node.name, await this.#audit(town, node))
     const entries = await readEntries(async (path) => await this.#get(town, town.node(WRITER), path, 'registry'))
     const leaves = entries.map(decodeLeaf)
     const proposals = leaves.flatMap((leaf) => (leaf.type === 'proposal' ? releasedBy(leaf.payload) : []))
     for (const node of town.nodes) {
       const hooks = this.#hooks.filter((hook) => hook.node === node.name)
-      const audit = await this.#audit(town, node)
+      const audit = audits.get(node.name) ?? assert.fail(`${node.name} has no audit`)
       const waiting = await this.#waiting(town, node, TOPIC)
       const words: NodeWords = { node: node.name, waiting, auditLines: audit.lines }
       const names = new Set(hooks.map(({ name }) => name))
@@ -225,15 +228,15 @@ export class InteropWorkload implements Workload {
     return await town.send(node, 'interop', method, path, body === undefined ? {} : { body })
   }
 
-  /** While all is well. */
+  /** While all is well: a breaker that is still open is waited for. */
   async #get(town: Town, node: SimNode, path: string, service: ServiceName = 'interop'): Promise<Answer> {
-    const answer = await town.send(node, service, 'GET', path)
-    assert.equal(
-      outcomeOf(path, answer, [200]),
-      'acknowledged',
-      `${node.name} does not answer ${path}, and all is well`,
-    )
-    return answer
+    let answer: Answer | undefined
+    const isAnswered = async (): Promise<boolean> => {
+      answer = await town.send(node, service, 'GET', path)
+      return outcomeOf(path, answer, [200]) === 'acknowledged'
+    }
+    await patiently(town, `${node.name} does not answer ${path}`, isAnswered)
+    return answer ?? assert.fail('nobody was asked')
   }
 }
 

@@ -13,7 +13,7 @@ import type { Platform } from '@cairn/platform'
 import { type Address, addressFromDigest } from '@cairn/wire'
 import type { StorageParts } from '../parts.ts'
 import type { RepairPlan } from '../replication/repair-plan.ts'
-import { canWait, jittered } from './round.ts'
+import { canBeLeft, jittered } from './round.ts'
 
 type Planned = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubs' | 'events' | 'replication' | 'own'>
 
@@ -24,7 +24,8 @@ export function repairPlanner(platform: Platform, parts: Planned, intervalMs: nu
     platform.metrics.set('rf_target', copies)
     for (;;) {
       const seen = repairs.asked.version
-      const planned = (await planRequests(platform, parts)) + (await planAll(platform, replication?.plan, draining))
+      const asked = await planRequests(platform, parts, draining)
+      const planned = asked + (await planAll(platform, replication?.plan, draining))
       const observed = replication === undefined ? scrubs.observedCopies() : replication.plan.last?.proved
       platform.metrics.set('rf_observed', observed ?? 0)
       if (planned > 0) events.publish({ topic: 'storage.repair.planned', body: { repairs: planned } })
@@ -43,14 +44,18 @@ async function planAll(platform: Platform, plan: RepairPlan | undefined, signal:
   try {
     return (await plan?.round(signal)) ?? 0
   } catch (error) {
-    if (!canWait(error) && !isKind(error, 'Internal') && !isKind(error, 'NotFound')) throw error
+    if (!canBeLeft(error, signal)) throw error
     platform.log.warn({ error }, 'a round of the repair planner was not finished')
     return 0
   }
 }
 
 /** What an operator, or a put with too few copies, asked for: how many repairs there was room for. */
-async function planRequests(platform: Platform, { reader, repairs, replication, own }: Planned): Promise<number> {
+async function planRequests(
+  platform: Platform,
+  { reader, repairs, replication, own }: Planned,
+  signal: AbortSignal,
+): Promise<number> {
   let planned = 0
   for (const { object, from } of repairs.requests()) {
     try {
@@ -70,7 +75,7 @@ async function planRequests(platform: Platform, { reader, repairs, replication, 
       planned += Math.max(0, at - from)
     } catch (error) {
       if (isKind(error, 'Integrity')) repairs.planned(object, undefined)
-      else if (!canWait(error)) throw error
+      else if (!canBeLeft(error, signal)) throw error
       platform.log.warn({ error }, 'a repair was not planned')
     }
   }

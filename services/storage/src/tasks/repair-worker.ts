@@ -5,7 +5,7 @@ import { type Pace, REPAIR_COST_BYTES, type Repair, type Repaired } from '../dom
 import type { StorageParts } from '../parts.ts'
 import { repairBudget } from '../replication/repair-core.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
-import { canWait } from './round.ts'
+import { canBeLeft } from './round.ts'
 
 type Repairing = Pick<StorageParts, 'drives' | 'repairs' | 'events' | 'scrubs' | 'heal'>
 
@@ -35,7 +35,7 @@ export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecon
       if (next.tag === 'closed') return
       const beganAt = clock.now()
       try {
-        await repairOne(platform, parts, next.item, pace)
+        await repairOne(platform, parts, next.item, { pace, aborting })
       } finally {
         parts.repairs.ended(next.item)
       }
@@ -44,7 +44,17 @@ export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecon
   }
 }
 
-async function repairOne({ metrics, log }: Platform, parts: Repairing, repair: Repair, pace: Pace): Promise<void> {
+interface Means {
+  readonly pace: Pace
+  readonly aborting: AbortSignal
+}
+
+async function repairOne(
+  { metrics, log }: Platform,
+  parts: Repairing,
+  repair: Repair,
+  { pace, aborting }: Means,
+): Promise<void> {
   const name = repair.tag === 'chunk' ? repair.chunk.slice(0, 11) : repair.name.slice(0, 80)
   try {
     const done = repair.tag === 'chunk' ? await repairChunk(parts, repair, pace) : await repair.run(pace)
@@ -54,10 +64,9 @@ async function repairOne({ metrics, log }: Platform, parts: Repairing, repair: R
     }
     parts.events.publish({ topic: 'storage.repair.executed', body: { repair: name, bytes: done.bytes } })
   } catch (error) {
-    const isDamaged = isKind(error, 'Integrity')
-    if (!isDamaged && !isKind(error, 'Internal') && !isKind(error, 'Conflict') && !canWait(error)) throw error
+    if (!canBeLeft(error, aborting)) throw error
     log.warn({ repair: name, error }, 'a repair was not made')
-    metrics.count('repair_skipped_total', { reason: isDamaged ? 'no_copy' : 'drive' })
+    metrics.count('repair_skipped_total', { reason: isKind(error, 'Integrity') ? 'no_copy' : 'drive' })
   }
 }
 

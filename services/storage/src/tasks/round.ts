@@ -9,6 +9,14 @@ export function canWait(error: unknown): boolean {
   return error instanceof CairnError && CAN_WAIT.includes(error.kind)
 }
 
+/**
+ * Whether what went wrong with one piece of work is told and left for the next time: whatever drives and other nodes may do
+ * to it, but not a defect, and not that the task is to end. A node that is away must not take this one with it.
+ */
+export function canBeLeft(error: unknown, signal: AbortSignal): boolean {
+  return error instanceof CairnError && !signal.aborted
+}
+
 /** Pauses, does `round`, and begins again. A round that fails for want of the drive is left for the next. */
 export function everyRound(
   platform: Platform,
