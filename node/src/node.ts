@@ -28,6 +28,7 @@ import type { NodeMachine } from './machine.ts'
 import { type Called, calledBy, type NeighbourAccess, neighboursOf } from './neighbours.ts'
 import { probe } from './probe.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
+import { serviceStatus } from './service-status.ts'
 import type { TokenKeys } from './token-keys.ts'
 import { NODE_ABOUT, NODE_TOPOLOGY } from './topology.ts'
 import { UpkeepHolds } from './upkeep-holds.ts'
@@ -137,13 +138,7 @@ export class CairnNode implements NodeControl {
   async status(): Promise<NodeStatus> {
     const { machine, data, amnesia } = this.#parts
     const { clock, process } = machine.node.platform
-    const services = await Promise.all(
-      this.#services.map(async (service) => {
-        const { name, running } = service
-        const { ready, missing } = running.health.readiness.value
-        return { name, urls: running.urls, ready, missing, summary: await service.summary() }
-      }),
-    )
+    const services = await Promise.all(this.#services.map(serviceStatus))
     const ready = services.every((service) => service.ready)
     const common = { version: VERSION, pid: process.pid, uptime_ms: Math.round(clock.now()), ready, services }
     const elsewhere = this.#doors.elsewhere().map(({ name, url, state }) => ({ name, url, ...state }))

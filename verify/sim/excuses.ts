@@ -9,6 +9,8 @@ export class Excuses {
 
   /** Until it is disposed of. */
   from(nodes: readonly string[]): Disposable {
+    // Also for whoever asked before it began and hears that there is no answer after it ended.
+    this.once(nodes)
     for (const node of nodes) add(this.#happening, node, 1)
     return {
       [Symbol.dispose]: () => {

@@ -81,6 +81,11 @@ export class SimNode {
     return this.#settings
   }
 
+  /** Before anybody changed them. */
+  get ownSettings(): Settings {
+    return this.#options.settings
+  }
+
   /** What it waits for before it is ready, service by service. */
   async missing(): Promise<readonly string[]> {
     if (this.state !== 'up' || this.#state.tag !== 'up') return [`it is ${this.state}`]

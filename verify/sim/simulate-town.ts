@@ -125,9 +125,9 @@ class Safety {
     for (;;) {
       const step = this.#plan.steps[this.#taken]
       if (step === undefined) return
-      // What must not meet anything else is taken by the last client that works; the others wait here.
+      // What must not meet anything else is taken by the last client that works; the others wait here until it has begun.
       const isAlone = this.#isExclusive(step)
-      if (isAlone && this.#working > 0) {
+      if (this.#working >= (isAlone ? 1 : CLIENTS)) {
         await this.#town.world.sleep(10)
         continue
       }

@@ -24,7 +24,8 @@ export type FaultyOperation =
   | 'commit'
 
 export interface FaultPlan {
-  readonly operation: FaultyOperation
+  /** Any that the fault can strike, if absent. */
+  readonly operation?: FaultyOperation
   /** Which file or directory; any, if absent. */
   readonly path?: RegExp
   /** Strikes at the n-th matching call from now; the first, if absent. Once. */
@@ -82,10 +83,17 @@ export class Faults {
   /** Hears of every fault that strikes. */
   onStrike: ((fault: Fault) => void) | undefined
 
-  plan(plan: FaultPlan): void {
-    if (!STRIKES[plan.fault].includes(plan.operation))
+  /** Disposing of it calls it off, unless it has struck. */
+  plan(plan: FaultPlan): Disposable {
+    if (plan.operation !== undefined && !STRIKES[plan.fault].includes(plan.operation))
       throw new TypeError(`${plan.fault} cannot strike ${plan.operation}.`)
-    this.#plans.push({ ...plan, left: plan.nth ?? 1 })
+    const planned = { ...plan, left: plan.nth ?? 1 }
+    this.#plans.push(planned)
+    return {
+      [Symbol.dispose]: () => {
+        this.#plans = this.#plans.filter((other) => other !== planned)
+      },
+    }
   }
 
   /** The fault of this call, if it has one. */
@@ -97,7 +105,8 @@ export class Faults {
 
   #draw(operation: FaultyOperation, path: string, chance: Random): Fault | undefined {
     for (const plan of this.#plans) {
-      if (plan.operation !== operation || plan.path?.test(path) === false) continue
+      const operations = plan.operation === undefined ? STRIKES[plan.fault] : [plan.operation]
+      if (!operations.includes(operation) || plan.path?.test(path) === false) continue
       plan.left -= 1
       if (plan.left > 0) continue
       this.#plans = this.#plans.filter((other) => other !== plan)

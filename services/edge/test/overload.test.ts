@@ -107,6 +107,19 @@ test('drain: what is under way ends well, what comes is 503 draining, and nothin
   await stopping
 })
 
+test('drain: a refresh that nobody waits for is given up at once', async () => {
+  const headers = { 'cache-control': 'max-age=1, stale-while-revalidate=30' }
+  const upstream: Upstream = (_request, count) => (count === 1 ? { headers, body: ['x'] } : { fails: 'silence' })
+  const edge = await TestEdge.start({ upstream })
+  await edge.get(`${PATH}/a`)
+  await edge.sleep(2000)
+  assert.equal((await edge.get(`${PATH}/a`)).status, 200)
+  assert.equal(edge.parts.fills.flying, 1)
+  const begun = edge.platform.clock.now()
+  await edge.stop()
+  assert.ok(edge.platform.clock.now() - begun < 100)
+})
+
 test('drain: past its deadline stragglers are broken off, counted, and nothing of them is kept', async () => {
   const upstream: Upstream = () => ({ headers: FRESH, body: ['first', 4500, 'last'] })
   const edge = await TestEdge.start({ upstream })

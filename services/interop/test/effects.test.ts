@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RegistryClient } from '@cairn/clients'
-import { CairnError } from '@cairn/kernel'
+import { CairnError, Watch } from '@cairn/kernel'
 import type { OutgoingRequest, Transport } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
 import { TestService } from './harness.ts'
@@ -45,6 +45,25 @@ test('a webhook whose rule proposes opens one proposal of its body, however ofte
   assert.match(JSON.stringify(payload), new RegExp(ADDRESS))
   assert.deepEqual(service.parts.mailbox.facts(), { live: 0, dead: 0, leased: 0 })
   await service.stop()
+})
+
+test('a drain does not wait for a registry that does not answer: the proposal is opened in the next life', async () => {
+  const registry = proposals(0)
+  const away: RegistryClient = {
+    ...registry.client,
+    name: async (_name, _version, { signal }) => await new Watch(undefined).until(() => false, { signal }),
+  }
+  const config = { rules: [rule('propose:site@1.0')] }
+  const service = await TestService.start({ registry: away, config })
+  await service.github(PUSH)
+  await service.sleep(100)
+  assert.equal(service.parts.mailbox.facts().leased, 1)
+  const begun = service.platform.clock.now()
+  const next = await service.restart({ registry: registry.client, config })
+  assert.ok(next.platform.clock.now() - begun < 1000)
+  await next.sleep(100)
+  assert.equal(registry.opened.size, 1)
+  await next.stop()
 })
 
 test('what cannot be applied is a dead letter after ten deliveries, and is applied when it is put back', async () => {

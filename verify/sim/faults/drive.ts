@@ -7,6 +7,9 @@ import type { Fault } from './fault.ts'
 
 /** How many of the calls that a fault can strike it strikes. */
 const RATE = 0.05
+/** One of so many of them is the first that it strikes for certain, and how long it waits for that one before it is over. */
+const FIRST_CALLS_MAX = 10
+const FIRST_MS_MAX = 1000
 const SLOWNESS_MIN = 5
 const SLOWNESS_MORE = 60
 /** Room left on a drive that is full. */
@@ -16,15 +19,20 @@ const HEADER_BYTES = 128
 
 /** Calls to the drive fail in this way, now and then. */
 export function failingDrive(kind: 'io-error' | 'no-space' | 'short-write' | 'torn-write'): Fault {
-  return (town, name) => {
+  return (town, name, random) => {
     const { faults } = town.node(name).machine
     faults.rates = { ...faults.rates, [kind]: RATE }
+    const first = faults.plan({ fault: kind, nth: 1 + Math.floor(random.next() * FIRST_CALLS_MAX) })
+    const seen = new Set<DriveFault>()
     // From the first call that fails on it is a drive that fails now and then, for whoever works there.
     const struck = new DisposableStack()
     faults.onStrike = (fault: DriveFault) => {
+      seen.add(fault)
       if (fault !== 'bit-flip' && !struck.disposed) struck.use(town.striking(fault, [name]))
     }
-    return () => {
+    return async () => {
+      for (let ms = 0; ms < FIRST_MS_MAX && !seen.has(kind); ms += 1) await town.world.sleep(1)
+      first[Symbol.dispose]()
       faults.rates = { ...faults.rates, [kind]: 0 }
       struck.dispose()
     }
@@ -33,12 +41,12 @@ export function failingDrive(kind: 'io-error' | 'no-space' | 'short-write' | 'to
 
 export const fullDrive: Fault = (town, name, random) => {
   const { drive } = town.node(name).machine
-  const { capacityBytes } = drive
-  const { freeBytes } = drive.space
-  drive.capacityBytes -= Math.max(0, freeBytes - Math.floor(random.next() * ROOM_BYTES_MAX))
+  const takenBytes = Math.max(0, drive.space.freeBytes - Math.floor(random.next() * ROOM_BYTES_MAX))
+  drive.capacityBytes -= takenBytes
   town.struck('full-drive', [name])
   return () => {
-    drive.capacityBytes = capacityBytes
+    // Gives back what it took: another one may have filled the same drive meanwhile.
+    drive.capacityBytes += takenBytes
   }
 }
 

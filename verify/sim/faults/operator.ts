@@ -24,8 +24,8 @@ export const reload: Fault = async (town, name, random) => {
   const isValid = random.next() < 0.7
   const change = { ingress: { max_body_bytes: `${1 + Math.floor(random.next() * 8)}MiB` } }
   const changed = isValid ? { storage: change, edge: change } : { storage: { nobody_knows_this_key: true } }
-  const { settings } = node
   town.struck('reload', [name])
-  await node.reload(merge(settings, changed))
-  return async () => await node.reload(settings)
+  await node.reload(merge(node.ownSettings, changed))
+  // Not to what it found: that may be what another one did, which is over by then.
+  return async () => await node.reload(node.ownSettings)
 }

@@ -1,7 +1,7 @@
 /**
  * When to stop asking a target that keeps failing.
  *
- *              failures / outcomes > threshold, at least `sample` outcomes in the window
+ *              a failure: failures / outcomes > threshold, at least `sample` outcomes in the window
  *     Closed ────────────────────────────────────────────────────────────▶ Open
  *        ▲                                                                   │ cooldown over
  *        │ every probe succeeded                                             ▼
@@ -80,7 +80,8 @@ export function record(breaker: BreakerCore, admission: Admission, outcome: Outc
   if (admission.tag === 'refused' || admission.round !== breaker.round) return
   if (state.tag === 'closed') {
     count(breaker, outcome, now)
-    if (shouldOpen(breaker, now)) open(breaker, now)
+    // An answer may be the one that makes the sample whole: it is no reason to leave alone a target that is back.
+    if (outcome === 'failed' && shouldOpen(breaker, now)) open(breaker, now)
   } else if (state.tag === 'half-open') {
     if (outcome === 'failed') open(breaker, now)
     else state.ok += 1

@@ -23,6 +23,14 @@ test('too few outcomes open nothing; the tenth does', () => {
   assert.equal(breaker.state.tag, 'open')
 })
 
+test('an answer opens nothing, even one that makes the sample whole; the next failure does', () => {
+  const breaker = core.createBreaker(POLICY)
+  recordMany(breaker, [...new Array<core.Outcome>(9).fill('failed'), 'ok'], 0)
+  assert.equal(breaker.state.tag, 'closed')
+  recordMany(breaker, ['failed'], 0)
+  assert.equal(breaker.state.tag, 'open')
+})
+
 test('failures that left the window no longer count', () => {
   const breaker = core.createBreaker(POLICY)
   recordMany(breaker, new Array<core.Outcome>(9).fill('failed'), 0)
@@ -95,6 +103,7 @@ test('never more probes than configured, and only legal transitions, over any ru
         const { tag } = breaker.state
         if (tag !== before) {
           assert.ok(legal.has(`${before} ${tag}`), `${before} → ${tag}`)
+          if (before === 'closed') assert.equal(kind, 'failed')
           probes = 0
         }
         assert.ok(probes <= POLICY.probes)

@@ -71,8 +71,8 @@ export class Fills {
     return this.#launch(this.#place(fill, true))
   }
 
-  /** Fills in the background; nobody waits, and nobody hears of it. */
-  background(key: string, route: string, work: FillWork): void {
+  /** Fills in the background; nobody waits, and nobody hears of it. A drain gives it up, unless somebody has joined. */
+  background(key: string, route: string, work: FillWork, draining: AbortSignal): void {
     if (this.#flights.has(key)) return
     let joined: Joined
     try {
@@ -81,7 +81,7 @@ export class Fills {
       // Too busy for what nobody waits for.
       return
     }
-    joined.fill.state.until(isFinal).then(
+    joined.fill.state.until(isFinal, { signal: draining }).then(
       () => joined[Symbol.dispose](),
       () => joined[Symbol.dispose](),
     )

@@ -191,7 +191,7 @@ export class UpstreamAnswers {
   #refresh(wanted: Wanted, entry: StoredEntry): void {
     const { fills } = this.#around
     const work = fillUpstream(this.#around, this.#toFill(wanted, entry, 'GET'))
-    fills.background(flightKey(wanted, entry), wanted.route.name, work)
+    fills.background(flightKey(wanted, entry), wanted.route.name, work, wanted.context.draining)
   }
 
   #toFill(

@@ -20,11 +20,12 @@ const DRIVE_PAUSE_MS = 1000
 const BODY_BYTES_MAX = 25 * 1024 * 1024
 
 export function proposer(platform: Platform, parts: InteropParts): TaskBody {
-  return async ({ draining, aborting }) => {
+  return async ({ draining }) => {
     for (;;) {
       const leased = await nextOf(platform, parts, PROPOSE_TOPIC, draining)
+      // A drain does not wait for a registry that may be away: nothing is lost, the next life finds what this one did.
       if (leased !== undefined)
-        await attempt(platform, parts, leased, async (facts) => await propose(platform, parts, facts, aborting))
+        await attempt(platform, parts, leased, async (facts) => await propose(platform, parts, facts, draining))
     }
   }
 }
