@@ -7,7 +7,7 @@ const STARTS_MAX = 3
 /** From then on everything is ready. */
 const READY_MS_MAX = 15_000
 /** Long enough for peers to find each other, and for a few rounds of scrub and repair. */
-const REPAIR_MS = 4000
+const REPAIR_MS = 8000
 
 /** To be called when nothing is wrong any more. */
 export async function repair(town: Town): Promise<void> {

@@ -138,6 +138,7 @@ export class StorageWorkload implements Workload {
       const answer = await town.send(node, 'storage', 'POST', '/copies/known', {
         body: { ids: there.map(({ id }) => id) },
       })
+      assert.equal(answer.status, 200, `${node.name} does not say what it has: ${answer.code}`)
       const { copies } = answer.json() as { copies: { tag: string }[] }
       for (const [at, { tag }] of copies.entries()) if (tag === 'object') counts[at] = (counts[at] ?? 0) + 1
     }
