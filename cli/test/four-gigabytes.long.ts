@@ -9,15 +9,10 @@ const GROWTH_MAX = 64 * MIB
 const WAIT_MS = 3_600_000
 
 let node: WatchedNode
-/** Of a node that has done all of it once, for 1 MiB: its threads are there, whatever the size. */
 let idle = 0
-let small: Watched
-let smallGet: Watched
 before(async () => {
   node = await WatchedNode.start(WAIT_MS)
   await writeNoise(`${node.place.directory}/small`, MIB, 3)
-  small = await node.cairn('put', '-q', 'small')
-  smallGet = await node.cairn('get', small.data.trim(), '-o', 'small-out')
   idle = node.bytes
 })
 after(async () => await node[Symbol.asyncDispose]())
@@ -47,6 +42,8 @@ test('streamed, 4 GiB go in and out with the right hash, and the node stays with
 
 test('through the command line the same, and the command stays within 64 MiB of what it takes for 1 MiB', async (t) => {
   const { directory } = node.place
+  const small = await node.cairn('put', '-q', 'small')
+  const smallGet = await node.cairn('get', small.data.trim(), '-o', 'small-out')
   await writeNoise(`${directory}/in`, SIZE, 2)
   const put = await node.cairn('put', '-q', 'in')
   const putGrowth = report(t, 'put', put)
