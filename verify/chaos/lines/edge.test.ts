@@ -1,8 +1,5 @@
 /** Edge, §10: kill 50 % of the workers mid-load; `/readyz` degraded when shedding; recovered within 1 s of relaunch. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { StorageClient } from '@cairn/clients'
 import { Config } from '@cairn/kernel'
@@ -35,13 +32,7 @@ async function startEdge(place: RealPlace, config: object, storage?: StorageClie
 
 /** An upstream that has everything, behind weather. */
 async function startUpstream(place: RealPlace): Promise<ChaosProxy> {
-  const server = createServer((_request, response) => response.setHeader('cache-control', 'max-age=60').end('x'))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  place.onClose(() => server.close())
-  const proxy = await ChaosProxy.open((server.address() as AddressInfo).port)
-  place.onClose(async () => await proxy[Symbol.asyncDispose]())
-  return proxy
+  return await place.serve((_request, response) => response.setHeader('cache-control', 'max-age=60').end('x'))
 }
 
 test('edge: half of the workers are killed under load: degraded while shedding, ready within a second of their return', async () => {

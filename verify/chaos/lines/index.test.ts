@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { Config } from '@cairn/kernel'
 import { delegatedJson, providerOf, signRecord } from '@cairn/routing'
@@ -13,7 +12,6 @@ import { addressOf } from '@cairn/wire'
 import { type IndexConfig, indexSection } from '../../../services/index/src/config.ts'
 import { startIndex } from '../../../services/index/src/main.ts'
 import { INDEX_METRICS } from '../../../services/index/src/metrics.ts'
-import { ChaosProxy } from '../proxy.ts'
 import { ask, eventually, fieldsOf, RealPlace } from './real-place.ts'
 
 const CID = addressOf(Buffer.from('an object'))
@@ -35,16 +33,10 @@ async function startPeer(place: RealPlace, holder: number) {
   const { crypto, clock } = place.platform
   const claim = { cid: CID, http: ['https://example.org'], seq: 1, exp: Math.floor(clock.wall() / 1000) + 3600 }
   const record = signRecord(crypto, new Uint8Array(32).fill(holder), claim)
-  const server = createServer((_request, response) => {
+  return await place.serve((_request, response) => {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(delegatedJson([providerOf(record, clock.wall())])))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  place.onClose(() => server.close())
-  const proxy = await ChaosProxy.open((server.address() as AddressInfo).port)
-  place.onClose(async () => await proxy[Symbol.asyncDispose]())
-  return proxy
 }
 
 test('index: a peer of the first wave is dropped in mid-flight: the second wave wins, and what is left of the first is cut', async () => {

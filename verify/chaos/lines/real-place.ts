@@ -1,6 +1,8 @@
 /** What a node gives its services, on the real disk and real ports of this machine, in this process. */
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type IncomingHttpHeaders, request } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type RequestListener, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -27,6 +29,7 @@ import {
   UndiciTransport,
 } from '@cairn/platform'
 import { type Audience, createKeyring, deriveKeyring, mintAdminToken } from '@cairn/wire'
+import { ChaosProxy } from '../proxy.ts'
 
 const ROOT = createKeyring('k1', new Uint8Array(32).fill(7))
 /** Before a target that failed is tried again; nobody wants to wait here for as long as a node does. */
@@ -98,6 +101,17 @@ export class RealPlace implements AsyncDisposable {
     return storageClient(
       new Caller({ runtime, transport: runtime.transport, base, target: 'storage', breakers, grant }),
     )
+  }
+
+  /** A server that answers so, behind weather. */
+  async serve(answer: RequestListener): Promise<ChaosProxy> {
+    const server = createServer(answer)
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    this.onClose(() => server.close())
+    const proxy = await ChaosProxy.open((server.address() as AddressInfo).port)
+    this.onClose(async () => await proxy[Symbol.asyncDispose]())
+    return proxy
   }
 
   /** Runs at the end, what was opened last first. */
