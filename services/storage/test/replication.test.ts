@@ -115,6 +115,21 @@ test('too few drives for two copies: 503, or one copy and a header where that is
   await degraded.stop()
 })
 
+test('a node whose drives are all gone does not tell its peers that nothing is there', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives, { cache_bytes: 0 }, ['a', 'b'])
+  const bytes = noise(3 * CHUNK, 6)
+  assert.equal((await service.ask('POST', '/o', { body: bytes })).status, 201)
+  for (const name of ['a', 'b']) drives.gone.add(name)
+  await service.sleep(1000)
+  const id = addressOf(bytes)
+  const [chunk] = clientObject(3 * CHUNK, 6).chunks
+  const peerAsks = [`/copies/${id}`, '/copies', `/c/${chunk?.id}`, '/c', `/m/${id}?copy`]
+  for (const path of peerAsks) isProblem(await service.ask('GET', path), 503, 'drive_failed')
+  isProblem(await service.ask('PUT', `/refs/mailbox/${id}?copy`), 503, 'drive_failed')
+  await service.stop()
+})
+
 test('a drive that comes back learns what was deleted while it was away', async () => {
   const drives = driveSwitch()
   const service = await start(drives)

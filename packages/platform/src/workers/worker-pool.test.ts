@@ -34,8 +34,11 @@ async function withPool(
 ): Promise<void> {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
   const pool = new WorkerPool(runtime, { name: 'workers', threads, queueCapacity, makeThread: () => new RealThread() })
-  await body(pool, (ms = 20_000) => ({ deadline: Deadline.after(runtime.clock, ms) }))
-  await pool.close()
+  try {
+    await body(pool, (ms = 20_000) => ({ deadline: Deadline.after(runtime.clock, ms) }))
+  } finally {
+    await pool.close()
+  }
   await pool.close()
   assert.deepEqual(leaks(runtime), [])
 }
@@ -79,8 +82,8 @@ describe('WorkerPool', () => {
     })
   })
 
-  test('keeps a thread from one job to the next', async () => {
-    await withPool({}, async (pool, soon) => {
+  test('jobs one after the other are one thread’s, wherever there is room for more', async () => {
+    await withPool({ threads: 2 }, async (pool, soon) => {
       const first = await pool.run(task('whichThread'), undefined, soon())
       assert.equal(await pool.run(task('whichThread'), undefined, soon()), first)
     })

@@ -1,9 +1,9 @@
 /**
  * A fixed number of places for threads, fed from one bounded queue.
  *
- *     run ─▶ queue ─┬─▶ place 1 ─▶ thread        a thread is made for the first job of its place and
- *      Busy if full ├─▶ place 2 ─▶ thread        kept; one that crashed, or was stopped because its
- *                   └─▶ place 3 ─▶ (none yet)    job ran out of time, is replaced for the next job
+ *     run ─▶ queue ─┬─▶ place 1 ─┐               a place takes the thread that worked last, and makes one
+ *      Busy if full ├─▶ place 2 ─┼─▶ threads     only if all are at work; one that crashed, or was stopped
+ *                   └─▶ place 3 ─┘               because its job ran out of time, is replaced
  *
  * What a thread is does not matter here: the simulator puts a function in its place.
  */
@@ -50,6 +50,7 @@ export class WorkerPool extends Closeable implements Workers {
   readonly #queue: Queue<Job<ThreadRequest, unknown>>
   readonly #scope: Scope
   readonly #aborting = new AbortController()
+  readonly #idle: Thread[] = []
 
   constructor(runtime: Runtime, { name, threads, queueCapacity, makeThread }: WorkerPoolOptions) {
     super(runtime, name)
@@ -80,22 +81,29 @@ export class WorkerPool extends Closeable implements Workers {
     this.#queue.abort()
     this.#aborting.abort(new CairnError('Canceled', 'The workers are closed.'))
     await this.#scope.join()
+    await Promise.all(this.#idle.map(async (thread) => await thread.stop()))
   }
 
   async #serve(context: TaskContext, makeThread: () => Thread): Promise<void> {
-    let thread: Thread | undefined
     try {
       await serveJobs(this.#queue, context, async (request, job) => {
-        if (thread?.usable !== true) {
-          await thread?.stop()
-          thread = makeThread()
+        const thread = await this.#take(makeThread)
+        try {
+          return await thread.run(request, job.signal)
+        } finally {
+          this.#idle.push(thread)
         }
-        return await thread.run(request, job.signal)
       })
     } catch (error) {
       if (!context.aborting.aborted) throw error
-    } finally {
-      await thread?.stop()
     }
+  }
+
+  /** The one that worked last, so that jobs one after the other need one thread, whichever place runs them. */
+  async #take(makeThread: () => Thread): Promise<Thread> {
+    const thread = this.#idle.pop()
+    if (thread?.usable === true) return thread
+    await thread?.stop()
+    return makeThread()
   }
 }

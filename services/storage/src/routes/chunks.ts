@@ -75,7 +75,7 @@ function chunkReads(parts: StorageParts): RouteTable {
   ]
 }
 
-function listChunks({ drives }: StorageParts): RouteTable[number] {
+function listChunks({ drives, own }: StorageParts): RouteTable[number] {
   return route({
     method: 'GET',
     path: '/c',
@@ -87,8 +87,9 @@ function listChunks({ drives }: StorageParts): RouteTable[number] {
       limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(PAGE_MAX),
     }),
     responses: { 200: { description: 'A page.', schema: z.strictObject({ chunks: z.array(z.string()) }) } },
-    errors: { rebuilding: 503 },
+    errors: { rebuilding: 503, drive_failed: 503 },
     handler: async ({ query: { after, limit } }) => {
+      own.mustBeReadable()
       const pages = await Promise.all(
         drives.open.map(async (drive) => await drive.contents.storage.chunks.list(after, limit)),
       )

@@ -73,7 +73,7 @@ function page({ own }: StorageParts): RouteTable[number] {
       limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(PAGE_MAX),
     }),
     responses: { 200: { description: 'A page; empty after the last.', schema: z.looseObject({}) } },
-    errors: { rebuilding: 503 },
+    errors: { rebuilding: 503, drive_failed: 503 },
     handler: async ({ query }) => {
       const rows = await own.page(query.after, query.limit)
       return json(200, { copies: rows.map(({ id, known: copy }) => ({ address: id, ...told(copy) })) })
@@ -89,7 +89,7 @@ function facts({ own }: StorageParts): RouteTable[number] {
     summary: 'What there is to say about the copy of an object on this node.',
     params: addressParams,
     responses: { 200: { description: 'Its facts.', schema: z.looseObject({ size: z.int() }) } },
-    errors: { not_found: 404, rebuilding: 503 },
+    errors: { not_found: 404, rebuilding: 503, drive_failed: 503 },
     handler: async ({ params }) => {
       const copy = await own.stat(params.address)
       if (copy === undefined) throw noSuchObject(params.address)

@@ -86,6 +86,7 @@ async function getManifest(
   isCopy: boolean,
 ): Promise<IngressResponse> {
   const { work, config } = parts
+  if (isCopy) parts.own.mustBeReadable()
   const reader = isCopy ? (await parts.own.holder(id))?.drive.contents.reader : parts.reader
   const object = await reader?.find(id)
   if (reader === undefined || object === undefined) throw noSuchObject(id)

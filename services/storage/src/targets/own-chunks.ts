@@ -24,6 +24,7 @@ export class OwnChunks implements ChunkSource {
   }
 
   async read(id: Address): Promise<ChunkBytes | undefined> {
+    this.#own.mustBeReadable()
     let failure: CairnError | undefined
     for (const { drive } of this.#own.readable(id)) {
       try {

@@ -52,9 +52,13 @@ export class OwnCopies {
   }
 
   /** `StorageBusy` if no drive can be asked: that is not the same as nothing being there. */
+  mustBeReadable(): void {
+    if (this.#targets.every((target) => target.health().tag === 'down')) throw this.#noDrive()
+  }
+
   async known(ids: readonly Address[]): Promise<KnownCopy[]> {
+    this.mustBeReadable()
     const readable = this.#targets.filter((target) => target.health().tag !== 'down')
-    if (readable.length === 0) throw this.#noDrive()
     const all = await Promise.all(readable.map(async (target) => await target.known(ids)))
     return ids.map((_, at) => newestOf(all.map((known) => known[at] ?? { tag: 'absent' })))
   }
@@ -72,16 +76,18 @@ export class OwnCopies {
   }
 
   async stat(id: Address): Promise<CopyFacts | undefined> {
+    this.mustBeReadable()
     return await (await this.holder(id))?.stat(id)
   }
 
   async manifest(id: Address): Promise<Manifest | undefined> {
+    this.mustBeReadable()
     const holder = await this.holder(id)
     if (holder === undefined) throw noSuchObject(id)
     return await holder.manifest(id)
   }
 
-  /** The drive with the newest copy, unless a delete is newer. */
+  /** The drive with the newest copy, unless a delete is newer; none of those that cannot be read. */
   async holder(id: Address): Promise<DriveTarget | undefined> {
     const readable = this.readable(id)
     const known = await Promise.all(readable.map(async (target) => (await target.known([id]))[0] ?? ABSENT))
@@ -90,16 +96,19 @@ export class OwnCopies {
   }
 
   async hold(owner: string, id: Address): Promise<void> {
+    this.mustBeReadable()
     const holder = await this.holder(id)
     if (holder === undefined) throw new CairnError('NotFound', `There is no object ${id} to hold.`)
     await holder.hold(owner, id)
   }
 
   async release(owner: string, id: Address): Promise<void> {
+    this.mustBeReadable()
     for (const target of this.readable(id)) await target.release(owner, id)
   }
 
   async page(after: Address | undefined, limit: number): Promise<CopyRow[]> {
+    this.mustBeReadable()
     const readable = this.#targets.filter((target) => target.health().tag !== 'down')
     const pages = await Promise.all(readable.map(async (target) => await target.page(after, limit)))
     // A drive whose page is full may have more below the last of another's: what is past its end is for the next page.
