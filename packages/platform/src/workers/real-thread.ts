@@ -2,9 +2,8 @@ import { flushCompileCache, getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { CairnError, canceled } from '@cairn/kernel'
+import { THREAD_MAIN } from './thread-main.ts'
 import { openReply, type ThreadReply } from './thread-reply.ts'
-// Here it listens to nobody; but what this thread has compiled, the other one does not compile again.
-import './thread-main.ts'
 import type { Thread, ThreadRequest } from './worker-pool.ts'
 
 /** MiB for the short-lived objects of a thread: jobs get bytes and give bytes, and make next to none. */
@@ -12,7 +11,7 @@ const YOUNG_MIB = 2
 
 /** A worker thread. It dies with its job when the job is canceled: nothing else stops a loop that does not yield. */
 export class RealThread implements Thread {
-  readonly #worker = new Worker(new URL('./thread-main.ts', import.meta.url), {
+  readonly #worker = new Worker(THREAD_MAIN, {
     env: threadEnvironment(),
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
   })

@@ -4,6 +4,9 @@ import { runTask } from './run-task.ts'
 import { failedReply } from './thread-reply.ts'
 import type { ThreadRequest } from './worker-pool.ts'
 
+/** Whoever starts a thread has loaded this file, and listens to nobody: what it compiled, the thread does not compile again. */
+export const THREAD_MAIN = new URL(import.meta.url)
+
 parentPort?.on('message', ({ module, name, input }: Omit<ThreadRequest, 'transfer'>) => {
   runTask(module, name, input).then(
     (reply) => {
