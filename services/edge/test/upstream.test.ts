@@ -452,6 +452,26 @@ describe('a stored response', () => {
     await second.stop()
   })
 
+  test('that was replaced while the drive refused is not back after a restart', async () => {
+    let body = 'old'
+    const upstream: Upstream = ({ method }) => (method === 'GET' ? { headers: FRESH, body: [body] } : { status: 204 })
+    const config = { ...LIVE, routes: { up: { upstream: 'https://up.example/', pass_methods: ['PUT' as const] } } }
+    const first = await TestEdge.start({ upstream, config })
+    await first.get(PATH)
+    // The same bytes under another name, so that they stay.
+    await first.get(`${PATH}2`)
+    await first.sleep(2000)
+    first.machine.faults.plan({ operation: 'commit', path: /entries/, fault: 'io-error' })
+    body = 'new'
+    assert.equal((await first.ask('PUT', PATH)).status, 204)
+    await first.sleep(3000)
+    await first.stop()
+    first.machine.kill()
+    const second = await TestEdge.start({ upstream, config }, first.world, first.machine)
+    assert.equal((await second.get(PATH)).body.toString(), 'new')
+    await second.stop()
+  })
+
   test('makes room, least recently used first', async () => {
     await withEdge(
       ({ url }) => ({ headers: FRESH, body: [noise(400_000, Number(url.pathname.slice(-1)) + 1)] }),

@@ -30,7 +30,10 @@ export class Cas extends Closeable {
   readonly bytesMax: number
   readonly #platform: Platform
   readonly #storage: Storage
-  readonly #index: Kv
+  readonly #path: string
+  #index: Kv
+  /** A commit that failed leaves an index that has to be opened again. */
+  #isIndexSpoiled = false
   readonly #table: core.EntryTable
   /** Chunks of a former life are looked through once. */
   #orphansAfter: Address | undefined | 'done'
@@ -38,6 +41,7 @@ export class Cas extends Closeable {
   private constructor(platform: Platform, options: CasOptions, storage: Storage, index: Kv) {
     super(platform, `cas ${options.path}`)
     this.#platform = platform
+    this.#path = `${options.path}/entries`
     this.bytesMax = options.bytesMax
     this.#storage = storage
     this.#index = index
@@ -58,7 +62,7 @@ export class Cas extends Closeable {
       tombstoneKeepMs: 0,
     })
     try {
-      const index = await platform.kv.open(`${path}/entries`, { mapBytes: INDEX_BYTES_MAX })
+      const index = await openIndex(platform, `${path}/entries`)
       const cas = new Cas(platform, options, storage, index)
       cas.#load()
       return cas
@@ -185,7 +189,21 @@ export class Cas extends Closeable {
       const entry = this.#table.byUse.get(id)
       return entry === undefined ? { tag: 'delete', key } : { tag: 'put', key, value: encodeEntry(entry) }
     })
-    await this.#index.commit(operations)
+    try {
+      if (this.#isIndexSpoiled) await this.#reopenIndex()
+      await this.#index.commit(operations)
+    } catch (error) {
+      // What went must not be back after a restart: it is written with the next round.
+      for (const id of ids) this.#table.dirty.add(id)
+      this.#isIndexSpoiled = true
+      throw error
+    }
+  }
+
+  async #reopenIndex(): Promise<void> {
+    await Promise.allSettled([this.#index.close()])
+    this.#index = await openIndex(this.#platform, this.#path)
+    this.#isIndexSpoiled = false
   }
 
   async #findOrphans(): Promise<void> {
@@ -198,9 +216,15 @@ export class Cas extends Closeable {
   protected override async release(): Promise<void> {
     try {
       await this.writeIndex()
-    } finally {
-      await this.#index.close()
-      await this.#storage.close()
+    } catch (error) {
+      // A drive that refuses does not keep the service from ending.
+      this.#platform.log.warn({ error }, 'the index of the cache could not be written before the end')
     }
+    await this.#index.close()
+    await this.#storage.close()
   }
+}
+
+async function openIndex({ kv }: Platform, path: string): Promise<Kv> {
+  return await kv.open(path, { mapBytes: INDEX_BYTES_MAX })
 }
