@@ -123,6 +123,15 @@ test('a flood of refusals drops the oldest of them, counted, and never a line of
   await service.stop()
 })
 
+test('a drive that refuses every line does not keep the service from stopping in time', async () => {
+  const service = await TestService.start()
+  service.machine.drive.capacityBytes = 0
+  for (let at = 0; at < 100; at += 1) await service.ask('POST', '/webhooks/nobody', { body: 'x', token: null })
+  await service.sleep(500)
+  await service.stop()
+  assert.equal(service.metric('audit_drop_total'), 100)
+})
+
 test('what the ingress refuses is in the audit too, under the code its sender was told', async () => {
   const service = await TestService.start({ config: { ingress: { max_rps: 0, max_inflight: 1 } } })
   const json = { 'content-type': 'application/json' }

@@ -18,7 +18,7 @@ const RETRY_MS = 1000
 
 export function auditSink(platform: Platform, { audit, ledger }: InteropParts): TaskBody {
   const { clock, log, metrics } = platform
-  return async ({ aborting }) => {
+  return async ({ draining, aborting }) => {
     for (;;) {
       const next = await audit.denied.recv({ signal: aborting })
       if (next.tag === 'closed') return
@@ -35,11 +35,15 @@ export function auditSink(platform: Platform, { audit, ledger }: InteropParts): 
           break
         } catch (error) {
           log.warn({ error: toCairnError(error).message, lines: batch.length }, 'refusals were not written yet')
-          if (toCairnError(error).status < 500) break
+          // A drive that refuses does not keep the service from ending: then they are lost, and counted.
+          if (toCairnError(error).status < 500 || draining.aborted) {
+            metrics.count('audit_drop_total', {}, batch.length)
+            break
+          }
           await sleep(clock, RETRY_MS, { signal: aborting })
         }
       }
-      await sleep(clock, PACE_MS, { signal: aborting })
+      if (!draining.aborted) await sleep(clock, PACE_MS, { signal: aborting })
     }
   }
 }
