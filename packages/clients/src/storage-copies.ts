@@ -15,7 +15,7 @@ import { badAnswer, bytesUpTo, readNothing, readObject } from './response-body.t
 
 /** What is known of one object over there. */
 export type RemoteCopy =
-  | { readonly tag: 'absent' }
+  | { readonly tag: 'absent'; readonly isPartial?: true }
   | { readonly tag: 'object'; readonly version: number; readonly isProved: boolean }
   | { readonly tag: 'tombstone'; readonly version: number }
 
@@ -222,8 +222,8 @@ function rowOf(value: unknown): RemoteRow {
 }
 
 function copyOf(value: unknown): RemoteCopy {
-  const { tag, version, proved } = fieldsOf(value)
-  if (tag === 'absent') return { tag }
+  const { tag, version, proved, partial } = fieldsOf(value)
+  if (tag === 'absent') return partial === true ? { tag, isPartial: true } : { tag }
   if (!isCount(version)) throw badAnswer('has a copy without a version')
   if (tag === 'object') return { tag, version, isProved: proved === true }
   if (tag === 'tombstone') return { tag, version }

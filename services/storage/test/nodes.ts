@@ -63,7 +63,8 @@ export class LyingPeer {
   }
 }
 
-async function textOf(body: AsyncIterable<Uint8Array> | Uint8Array | undefined): Promise<string> {
+/** What was sent, or an empty object. */
+export async function textOf(body: AsyncIterable<Uint8Array> | Uint8Array | undefined): Promise<string> {
   const pieces: Uint8Array[] = []
   if (body instanceof Uint8Array) pieces.push(body)
   else if (body !== undefined) for await (const piece of body) pieces.push(piece)

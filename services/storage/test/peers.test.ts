@@ -4,7 +4,7 @@ import { addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
 import { placementOrder } from '../src/targets/placement-core.ts'
-import { LyingPeer, Nodes } from './nodes.ts'
+import { LyingPeer, Nodes, textOf } from './nodes.ts'
 import { CHUNK } from './objects.ts'
 
 const OBJECTS = [300, CHUNK, CHUNK + 1, 3 * CHUNK, 5 * CHUNK + 7].map((size, at) => noise(size, at + 1))
@@ -72,6 +72,27 @@ test('a node that was down learns the deletes it missed, and brings nothing back
   for (const name of ['a', 'b', 'c'])
     for (const bytes of OBJECTS) isProblem(await nodes.at(name).ask('GET', `/o/${addressOf(bytes)}`), 404, 'not_found')
   await nodes.stop()
+})
+
+test('a peer that may not know of everything is not believed when it says that nothing is there', async () => {
+  for (const partial of [false, true]) {
+    const nodes = new Nodes(['a', 'b'], {}, undefined, ['c'])
+    const peer = nodes.world.machine('c')
+    peer.start().listen(7071, async ({ body }) => {
+      const { ids = [] } = JSON.parse(await textOf(body)) as { ids?: string[] }
+      const answer = { node: 'c', copies: ids.map(() => ({ tag: 'absent', partial })) }
+      return { status: 200, headers: ['Content-Type', 'application/json'], body: Buffer.from(JSON.stringify(answer)) }
+    })
+    await nodes.start()
+    nodes.world.machine('b').crash()
+    await nodes.sleep(3000)
+    const answer = await nodes.at('a').ask('GET', `/o/${addressOf(noise(10, 10))}`)
+    // With b away and a drive of c, both copies may be where nobody can look.
+    if (partial) isProblem(answer, 503, 'copies_away')
+    else isProblem(answer, 404, 'not_found')
+    peer.kill()
+    await nodes.stop()
+  }
 })
 
 /** An object that belongs on this node first. */

@@ -130,6 +130,21 @@ test('a node whose drives are all gone does not tell its peers that nothing is t
   await service.stop()
 })
 
+test('a node with one drive gone says that it may not know of everything', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives, {}, ['a', 'b'])
+  const ask = async (): Promise<unknown> => {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ ids: [addressOf(noise(1, 1))] })
+    return (await service.ask('POST', '/copies/known', { body, headers })).fields()['copies']
+  }
+  assert.deepEqual(await ask(), [{ tag: 'absent' }])
+  drives.gone.add('a')
+  await service.sleep(1000)
+  assert.deepEqual(await ask(), [{ tag: 'absent', partial: true }])
+  await service.stop()
+})
+
 test('a drive that comes back learns what was deleted while it was away', async () => {
   const drives = driveSwitch()
   const service = await start(drives)

@@ -127,7 +127,8 @@ export class Replicas {
 
   /** With as many targets away as an object has copies, all of its copies may be there: then nobody can say it is gone. */
   mustReachEnough(asked: readonly Asked[]): void {
-    const reached = new Set(asked.map(({ target }) => target.identity.domain))
+    const sure = asked.filter(({ known }) => known.tag !== 'absent' || known.isPartial !== true)
+    const reached = new Set(sure.map(({ target }) => target.identity.domain))
     const away = new Set(this.targets.map(({ identity }) => identity.domain)).difference(reached)
     if (away.size >= this.copies) throw copiesAway(away.size)
   }

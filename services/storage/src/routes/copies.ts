@@ -100,6 +100,12 @@ function facts({ own }: StorageParts): RouteTable[number] {
 }
 
 function told(copy: KnownCopy): Record<string, unknown> {
-  if (copy.tag !== 'object') return { ...copy }
-  return { tag: copy.tag, version: copy.version, proved: copy.isProved }
+  switch (copy.tag) {
+    case 'absent':
+      return { tag: copy.tag, ...(copy.isPartial === true ? { partial: true } : {}) }
+    case 'tombstone':
+      return { ...copy }
+    case 'object':
+      return { tag: copy.tag, version: copy.version, proved: copy.isProved }
+  }
 }

@@ -60,7 +60,11 @@ export class OwnCopies {
     this.mustBeReadable()
     const readable = this.#targets.filter((target) => target.health().tag !== 'down')
     const all = await Promise.all(readable.map(async (target) => await target.known(ids)))
-    return ids.map((_, at) => newestOf(all.map((known) => known[at] ?? { tag: 'absent' })))
+    const isPartial = readable.length < this.#targets.length
+    return ids.map((_, at) => {
+      const newest = newestOf(all.map((known) => known[at] ?? ABSENT))
+      return newest.tag === 'absent' && isPartial ? { ...newest, isPartial } : newest
+    })
   }
 
   async put(copy: WholeCopy): Promise<Stored> {

@@ -32,7 +32,11 @@ export type TargetHealth =
 
 /** What a target knows of one object. */
 export type KnownCopy =
-  | { readonly tag: 'absent' }
+  | {
+      readonly tag: 'absent'
+      /** It has a drive that cannot be asked now, and that may know better. */
+      readonly isPartial?: true
+    }
   | {
       readonly tag: 'object'
       readonly version: number
