@@ -149,14 +149,24 @@ const FOUND_SINCE: Readonly<Record<string, string>> = {
   'dedupe-before-sync': 'packages/store/test/storage.test.ts',
   'cached-after-removal': 'packages/store/test/storage.test.ts',
   'signature-prefix': 'packages/platform/src/crypto-system.test.ts',
+  'torn-reload': 'packages/platform/src/config/store.test.ts',
+  'lease-timer-rings-once': 'packages/mailbox/test/mailboxes.test.ts',
   'failed-ack-strands': 'packages/mailbox/test/mailboxes.test.ts',
+  'closed-in-the-batch': 'services/registry/test/commits.test.ts',
+  'prunes-the-last-entry': 'services/registry/src/domain/retention-core.test.ts',
+  'validated-though-invalid': 'services/edge/test/validation.test.ts',
   'chunks-of-strangers': 'services/edge/test/objects.test.ts',
+  'relapse-ends-early': 'services/interop/src/domain/brownout-core.test.ts',
+  'present-before-durable': 'services/storage/test/hostile.test.ts',
+  'rebuilt-of-any-generation': 'services/storage/src/erasure/stripes.test.ts',
 }
 
 /** Faults that turned out to be none. */
 const HARMLESS: Readonly<Record<string, string>> = {
   'compacted-begins-late':
     ' No fault after all: whatever covers a record that was copied is younger than all that were.',
+  'prunes-the-last-entry':
+    ' No fault after all, but a rule of the code: before anything goes, the snapshot of the state is an entry with a durable checkpoint of its own.',
 }
 
 const HEAD = `# What the tools find

@@ -62,6 +62,9 @@ export class SystemClock implements Clock {
   }
 }
 
+/** How many virtual timers fire in one turn of the event loop; a turn costs more than a timer. */
+const TURN_TIMERS = 32
+
 interface VirtualTimer {
   readonly due: number
   readonly order: number
@@ -154,6 +157,34 @@ export class VirtualClock implements Clock {
   async settle(): Promise<void> {
     await new Promise<void>((resolve) => {
       setImmediate(resolve)
+    })
+  }
+
+  /**
+   * Fires one timer after the other, each as soon as every promise reaction has run, while `goesOn` says so; ends when
+   * no timer is left.
+   */
+  async fireWhile(goesOn: () => boolean): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      let isOver = false
+      let left = 0
+      const step = (): void => {
+        if (isOver) return
+        try {
+          isOver = !goesOn() || !this.fireNext()
+        } catch (error) {
+          isOver = true
+          reject(error)
+        }
+        left -= 1
+        if (isOver) resolve()
+        else if (left === 0) ask()
+      }
+      // Those that are set together run in one turn of the event loop, with every promise reaction between them.
+      const ask = (): void => {
+        for (left = 0; left < TURN_TIMERS; left += 1) setImmediate(step)
+      }
+      ask()
     })
   }
 

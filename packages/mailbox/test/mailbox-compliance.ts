@@ -189,6 +189,19 @@ export const COMPLIANCE: readonly Case[] = [
     },
   },
   {
+    name: 'whoever waits is told of every lease that ends, not only of the first',
+    run: async ({ mailbox, machine }) => {
+      await mailbox.send(message('a'))
+      await leased(mailbox)
+      for (const attempt of [2, 3, 4]) {
+        const waiting = mailbox.lease('orders', { waitMs: 40_000 })
+        await sleepThrough(machine, 30_000)
+        await sleepThrough(machine, 10_000)
+        assert.equal((await waiting)?.receipt.attempt, attempt)
+      }
+    },
+  },
+  {
     name: 'a wait ends with nothing at its time, and with an error when it is canceled; it takes nothing along',
     run: async ({ mailbox, machine }) => {
       const waited = mailbox.lease('orders', { waitMs: 1000 })

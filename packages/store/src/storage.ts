@@ -33,7 +33,7 @@ export class Storage extends Closeable {
     this.chunks = new SegmentChunkStore(store, options.cacheBytes ?? CACHE_BYTES)
     this.objects = new ObjectStore(store, this.chunks)
     this.references = new References(store, this.chunks, this.objects)
-    this.copies = new ObjectCopies(store, this.objects, this.references)
+    this.copies = new ObjectCopies(store, this.chunks, this.objects, this.references)
     this.sweeper = new Sweeper(store, this.chunks, this.references)
     const pace = options.pace ?? new TokenBucket(machine.clock, COMPACTION_PACE)
     this.compactor = new Compactor(store, { ...options, pace })

@@ -71,6 +71,19 @@ test('a share that names what is not here is refused', async () => {
   await assert.rejects(storage.copies.commit({ ...OBJECT, version: 1, stripes }), { code: 'missing_chunks' })
 })
 
+test('a share that has lost a shard is refused until the shard is here again, and is told once that is durable', async () => {
+  await commitShare([CHUNKS[0]!, PARITY[0]!], 1)
+  const [shard] = idsOf(CHUNKS)
+  await storage.chunks.remove(shard!)
+  const stripes = { k: 6, m: 3, generation: 1, parityIds: packed(PARITY), share: packed([CHUNKS[0]!, PARITY[0]!]) }
+  await assert.rejects(storage.copies.commit({ ...OBJECT, version: 1, stripes }), { code: 'missing_chunks' })
+  storage.chunks.submit(shard!, CHUNKS[0]!, 'u', { lazy: true })
+  assert.equal(await storage.copies.commit({ ...OBJECT, version: 1, stripes }), 'present')
+  assert.equal(storage.chunks.exists(shard!), true)
+  await sweep()
+  assert.deepEqual(await left(), idsOf([CHUNKS[0]!, PARITY[0]!]))
+})
+
 test('a share grows, survives a restart and a lost index, and goes with its object', async () => {
   await commitShare([CHUNKS[0]!], 1)
   assert.equal(await commitShare([CHUNKS[0]!, PARITY[0]!], 1), 'present')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { leaks } from '@cairn/kernel'
 import { MemoryKvOpener } from '@cairn/platform'
-import { type Address, addressOf, type Manifest, ManifestBuilder } from '@cairn/wire'
+import { type Address, addressFromDigest, addressOf, type Manifest, ManifestBuilder } from '@cairn/wire'
 import { Storage, type StorageOptions } from '../src/storage.ts'
 import { memoryMachine, type TestMachine } from './machine.ts'
 
@@ -291,6 +291,24 @@ test('damaged bytes are never handed out, do not count as there, and are healed 
   assert.equal(await storage.chunks.put(id, bytes, { upload: 'u' }), 'new')
   using held = await storage.chunks.read(id)
   assert.deepEqual(held?.bytes, bytes)
+})
+
+test('an object that has lost a page of its list is whole once it is put again, and stays so', async () => {
+  const object = sample(1, 2 * CHUNK_SIZE)
+  const { id, size, manifest } = object
+  for (const again of [
+    async () => await commit(object, 'v'),
+    async () =>
+      await storage.copies.commit({ id, size, type: '', chunkSize: CHUNK_SIZE, manifest, upload: 'v', version: 0 }),
+  ]) {
+    await send(object, 'u')
+    await commit(object, 'u')
+    const page = addressFromDigest((await storage.objects.stat(id))!.pages)
+    assert.equal(await storage.chunks.remove(page), true)
+    assert.equal(await again(), 'present')
+    assert.equal(storage.chunks.exists(page), true)
+    assert.equal(await sweepAll(), 0)
+  }
 })
 
 test('a put joins the removal under way behind it: what it says is there stays there', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isProblem } from '../../../verify/virtual/answer.ts'
+import { Gate } from '../../../verify/virtual/disk/gated-disk.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import type { CrashPoint } from '../src/domain/crash-points.ts'
 import type { VersionFacts } from '../src/domain/versions.ts'
@@ -71,6 +72,31 @@ describe('batches', () => {
     const again = await service.restart(ONE_OF_TWO)
     assert.deepEqual((await new Story(again).commit(opened)).body, answers[0]!.body)
     await again.stop()
+  })
+
+  test('what is committed in a batch is closed to what comes after it in the same batch', async () => {
+    const shut = new Gate()
+    const reach = async (point: CrashPoint): Promise<void> => await (point === 'signed' ? shut.pass() : undefined)
+    const service = await TestService.start({ ...ONE_OF_TWO, reach })
+    const [first, other] = [await approved(service, 'a@1'), await approved(service, 'b@1')]
+    const before = service.metric('registry_batches_total')
+    const story = new Story(service, 'send')
+    // While one batch is held, the next one gathers: an approval, the commit, and the approval that comes too late.
+    shut.shut()
+    const held = story.propose([named('c@1', 'x')])
+    await service.sleep(10)
+    const work = [story.approve(other, BOB), story.commit(first), story.approve(first, BOB)]
+    await service.sleep(10)
+    shut.open()
+    await service.world.run(held)
+    const [, committed, late] = await service.world.run(Promise.all(work))
+    assert.equal(service.metric('registry_batches_total') - before, 2, 'all three in one batch')
+    assert.equal(committed?.status, 201)
+    isProblem(late!, 409, 'AlreadyCommitted')
+    const open = (await service.ask('GET', '/registry/proposals')).fields()['proposals'] as Opened[]
+    const ids = open.map(({ proposal_id: id }) => id)
+    assert.deepEqual(ids, [other.proposal_id, (await held).proposal_id], 'it is not open again')
+    await service.stop()
   })
 
   test('each entry carries the HEAD before it, a commit the HEAD it makes, also within a batch', async () => {

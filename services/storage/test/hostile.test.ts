@@ -5,6 +5,7 @@ import { CairnError } from '@cairn/kernel'
 import { addressOf, createManifest, encodeManifest } from '@cairn/wire'
 import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
+import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { brokenBy, TestService } from './harness.ts'
 import { CHUNK, type ClientObject, clientObject, frames } from './objects.ts'
 
@@ -125,8 +126,11 @@ function rot(service: TestService, at: number): void {
   drive.damage(`data/storage/journal/${segment.name}`, at * 8)
 }
 
-async function damagedObject(chunks: number): Promise<{ service: TestService; bytes: Buffer; answer: Answer }> {
-  const service = await TestService.start({ config: { cache_bytes: 0 } })
+async function damagedObject(
+  chunks: number,
+  world = new VirtualWorld(1),
+): Promise<{ service: TestService; bytes: Buffer; answer: Answer }> {
+  const service = await TestService.start({ config: { cache_bytes: 0 } }, world)
   const bytes = noise(chunks * CHUNK - 50, 5)
   await service.ask('POST', '/o?stream', { body: bytes })
   // In the last chunk of the object; what comes before it is sound.
@@ -148,6 +152,19 @@ test('a damaged chunk at the start of an answer is 502, counted, and in urgent r
   assert.deepEqual([again.status, again.fields()['new']], [200, false])
   assert.ok((await service.ask('GET', `/o/${addressOf(bytes)}`)).body.equals(bytes), 'put again, it is whole again')
   await service.stop()
+})
+
+test('an object that had lost a chunk and is put again is whole after a power cut, once that is told', async () => {
+  for (const seed of [1, 2]) {
+    const { service, bytes, answer } = await damagedObject(2, new VirtualWorld(seed))
+    isProblem(answer, 502, 'integrity')
+    const again = await service.ask('PUT', `/o/${addressOf(bytes)}`, { body: bytes })
+    assert.deepEqual([again.status, again.fields()['new']], [200, false])
+    service.machine.crash()
+    const after = await TestService.start({}, service.world, service.machine)
+    assert.ok((await after.ask('GET', `/o/${addressOf(bytes)}`)).body.equals(bytes), `seed ${seed}`)
+    await after.stop()
+  }
 })
 
 test('a damaged chunk in the middle of an answer ends the connection after sound bytes only', async () => {

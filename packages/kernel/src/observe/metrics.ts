@@ -68,7 +68,9 @@ export function checkMetricUse(table: MetricTable, name: string, type: MetricRow
   if (row === undefined) throw new TypeError(`The metric ${name} is not declared.`)
   if (row.type !== type) throw new TypeError(`The metric ${name} is a ${row.type}, not a ${type}.`)
   const given = Object.keys(labels)
-  if (given.length !== row.labels.length || !row.labels.every((label) => label in labels))
+  let isAsDeclared = given.length === row.labels.length
+  for (const label of row.labels) isAsDeclared &&= label in labels
+  if (!isAsDeclared)
     throw new TypeError(`The metric ${name} has the labels [${row.labels.join(', ')}], not [${given.join(', ')}].`)
 }
 
@@ -107,7 +109,11 @@ export class MemoryMetrics implements Metrics {
   }
 }
 
+/** The labels in order of their names: whoever counts may name them in any. */
 function seriesKey(name: string, labels: Labels): string {
-  const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `${name}{${sorted.map(([label, value]) => `${label}=${JSON.stringify(value)}`).join(',')}}`
+  const names = Object.keys(labels)
+  if (names.length > 1) names.sort()
+  let key = name
+  for (const label of names) key += `\n${label}\n${labels[label] ?? ''}`
+  return key
 }

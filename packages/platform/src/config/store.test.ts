@@ -56,6 +56,23 @@ test('a live key changes in one step, wakes whoever watches, and is counted by w
   assert.deepEqual(edge.log.lines.at(-1)?.fields['changes'], [])
 })
 
+test('nobody at work meanwhile sees the new snapshot of one service beside the old one of another', async () => {
+  const { store, disk } = await started('[storage.ingress]\nmax_rps = 1\n[edge]\nmode = "offline"\n')
+  disk.texts.set(FILE, '[storage.ingress]\nmax_rps = 2\n[edge]\nmode = "live"\n')
+  const seen = new Set<string>()
+  const state = { isOver: false }
+  const reloaded = store.reload('signal').finally(() => {
+    state.isOver = true
+  })
+  // At work whenever anybody can be.
+  for (let steps = 0; !state.isOver && steps < 10_000; steps += 1) {
+    seen.add(`${store.config('storage').current.ingress.max_rps} ${store.config('edge').current.mode}`)
+    await Promise.resolve()
+  }
+  assert.equal((await reloaded).tag, 'reloaded')
+  assert.deepEqual([...seen], ['1 offline', '2 live'])
+})
+
 test('a bad file keeps every old snapshot, says why with its place, and is counted by reason', async () => {
   const { store, disk, storage, edge } = await started('[edge]\nmode = "live"\n')
   const before = store.config('edge').snapshot.version

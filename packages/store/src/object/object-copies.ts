@@ -7,8 +7,9 @@
  *
  * Everything about one object happens one after the other, so that what was decided still holds when it is written.
  */
-import { CairnError, Semaphore } from '@cairn/kernel'
+import { CairnError, Recent, Semaphore } from '@cairn/kernel'
 import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
+import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/entry-codec.ts'
 import { KIND, type Store } from '../store.ts'
 import { decodeHold, digestsOf, encodeObject, packDigests, tombstoneVersion } from './object-record.ts'
@@ -27,6 +28,11 @@ export type KnownVersion =
       readonly isStriped?: true
     }
   | { readonly tag: 'tombstone'; readonly version: number }
+
+type KnownObject = Extract<KnownVersion, { tag: 'object' }>
+
+/** Of a few dozen bytes each. */
+const RECENT_MAX = 4_096
 
 export interface VersionRow {
   readonly id: Address
@@ -50,19 +56,22 @@ interface Turn {
 
 export class ObjectCopies {
   readonly #store: Store
+  readonly #chunks: SegmentChunkStore
   readonly #objects: ObjectStore
   readonly #references: References
   readonly #turns = new Map<Address, Turn>()
+  readonly #recent = new Recent<KnownObject>(RECENT_MAX)
 
-  constructor(store: Store, objects: ObjectStore, references: References) {
+  constructor(store: Store, chunks: SegmentChunkStore, objects: ObjectStore, references: References) {
     this.#store = store
+    this.#chunks = chunks
     this.#objects = objects
     this.#references = references
   }
 
   async known(id: Address): Promise<KnownVersion> {
     const entry = this.#store.lookupNewest(KIND.object, digestOf(id))
-    return entry === undefined ? { tag: 'absent' } : await this.#versionOf(entry)
+    return entry === undefined ? { tag: 'absent' } : await this.#versionOf(id, entry)
   }
 
   /** Like `ObjectStore.commit`, with a version. `Conflict` `newer_version`, with it as the cause, if it was deleted since. */
@@ -74,6 +83,7 @@ export class ObjectCopies {
       if (object.stripes !== undefined) await this.#takeShare(object, object.stripes, known.version)
       else if (known.version < object.version) await this.#renew(object)
       else this.#store.journal.mustBeReady()
+      if (object.stripes === undefined) await this.#objects.restorePages(object)
       for (const owner of object.owners ?? []) await this.#objects.hold(owner, object.id)
       return 'present'
     })
@@ -108,7 +118,10 @@ export class ObjectCopies {
     const rows: VersionRow[] = []
     // All of them first: the index may change while a long record is read.
     const stored = Array.from(this.#store.index.stored(KIND.object, from, limit))
-    for (const { id, entry } of stored) rows.push({ id: addressFromDigest(id), known: await this.#versionOf(entry) })
+    for (const { id: digest, entry } of stored) {
+      const id = addressFromDigest(digest)
+      rows.push({ id, known: await this.#versionOf(id, entry) })
+    }
     return rows
   }
 
@@ -146,20 +159,27 @@ export class ObjectCopies {
     if (!isSame && version > object.version) throw newerVersion(object.id, version)
     await this.#store.index.flush()
     const isSound = isSame && (await this.#objects.isShareSound(facts))
-    const fresh = [...digestsOf(stripes.share)].filter(
-      (shard) => !isSound || !this.#references.refersTo(digestOf(object.id), shard),
-    )
+    // A shard that was lost since must be here again, and durable, before it is said that the share is.
+    const fresh = [...digestsOf(stripes.share)].filter((shard) => {
+      const isKept = isSound && this.#references.refersTo(digestOf(object.id), shard)
+      return !isKept || !this.#chunks.exists(addressFromDigest(shard))
+    })
     if (isSound && fresh.length === 0 && version >= object.version) return this.#store.journal.mustBeReady()
     const share = packDigests(fresh)
     const newest = Math.max(version, object.version)
     await this.#objects.renewShare({ ...object, version: newest, stripes: { ...stripes, share } }, facts)
   }
 
-  async #versionOf(entry: IndexEntry): Promise<Exclude<KnownVersion, { tag: 'absent' }>> {
+  /** A record never changes, so that one which was read lately need not be read again: repair asks for all of them. */
+  async #versionOf(id: Address, entry: IndexEntry): Promise<Exclude<KnownVersion, { tag: 'absent' }>> {
     if (!entry.isTombstone) {
+      const recent = this.#recent.get(id)
+      if (recent?.lsn === entry.lsn) return recent
       const { version, stripes } = await this.#objects.readFacts(entry)
-      const object = { tag: 'object', version, lsn: entry.lsn } as const
-      return stripes === undefined ? object : { ...object, isStriped: true }
+      const plain = { tag: 'object', version, lsn: entry.lsn } as const
+      const object: KnownObject = stripes === undefined ? plain : { ...plain, isStriped: true }
+      this.#recent.add(id, object)
+      return object
     }
     const payload = entry.inline ?? (await this.#store.journal.read(entry.place)).payload
     return { tag: 'tombstone', version: tombstoneVersion(payload) }

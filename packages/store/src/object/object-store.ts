@@ -7,7 +7,7 @@
  * From the look at a chunk to the moment the index knows that the object refers to it, the commit keeps the chunk from
  * the sweeper.
  */
-import { CairnError, isKind, sleep } from '@cairn/kernel'
+import { CairnError, isKind, Recent, sleep } from '@cairn/kernel'
 import { type Address, addressFromDigest, addressOf, blake3, digestOf, type Manifest } from '@cairn/wire'
 import { endLease, keep, unlease } from '../chunk/lease-core.ts'
 import * as presence from '../chunk/presence-core.ts'
@@ -26,7 +26,6 @@ import {
   packDigests,
   pagesOf,
 } from './object-record.ts'
-import { RecentFacts } from './recent-facts.ts'
 import { holdsOf } from './reference-keys.ts'
 
 /** Chunks looked at in one step; more would hold up everybody else. */
@@ -34,6 +33,8 @@ const CHUNKS_PER_STEP = 4_096
 const DIGEST_BYTES = 32
 const NONE = new Uint8Array(0)
 const OWNER_BYTES_MAX = 128
+/** A thousandth of what the cache of chunks may take, and enough for as many small objects as fit into it in part. */
+const RECENT_MAX = 4_096
 const LOOKS_MAX = 5
 
 export interface ObjectCommit {
@@ -77,7 +78,8 @@ export class ObjectStore {
   readonly #presence: presence.Presence<Submission> = new Map()
   /** Leases of commits whose object is not in the index yet, and the LSN at which it will be. */
   readonly #keeping = new Map<string, number>()
-  readonly #recent = new RecentFacts()
+  /** Facts of objects that were asked about lately. */
+  readonly #recent = new Recent<ObjectFacts>(RECENT_MAX)
   /** Holds in line or not in the index yet, by object. */
   readonly #newHolds = new Map<Address, Set<number>>()
   /** Those of them that are durable, and the LSN at which the index will have them. */
@@ -98,8 +100,24 @@ export class ObjectStore {
     for (const owner of owners) checkOwner(owner)
     const outcome = await this.#commit(object)
     // One that was here has records of its own; the hold is a write by itself.
-    if (outcome === 'present') for (const owner of owners) await this.#holdPresent(owner, id)
+    if (outcome === 'present') {
+      await this.restorePages(object)
+      for (const owner of owners) await this.#holdPresent(owner, id)
+    }
     return outcome
+  }
+
+  /** An object that is here may have lost pages of its list: whoever puts it again brings them back, durably. */
+  async restorePages({ id, manifest, upload }: ObjectCommit): Promise<void> {
+    const facts = manifest === undefined ? undefined : await this.stat(id)
+    if (manifest === undefined || facts === undefined) return
+    const pages = [...digestsOf(facts.pages)].map((digest) => addressFromDigest(digest))
+    const lost = new Set(pages.filter((page) => !this.#chunks.exists(page)))
+    if (lost.size === 0) return
+    for (const page of pagesOf(manifest)) {
+      const pageId = addressOf(page)
+      if (lost.has(pageId)) await this.#chunks.put(pageId, page, { upload })
+    }
   }
 
   async #holdPresent(owner: string, id: Address): Promise<void> {

@@ -129,6 +129,13 @@ export class Cas extends Closeable {
     }
   }
 
+  /** Keeps the chunks of the body until it is disposed of, whoever else lets go of them; nothing if one has gone. */
+  hold(body: StoredBody): Disposable | undefined {
+    if (!body.chunks.every((id) => this.#table.chunks.has(id))) return undefined
+    core.retainBody(this.#table, body)
+    return { [Symbol.dispose]: () => core.releaseBody(this.#table, body) }
+  }
+
   releaseChunks(ids: Iterable<Address>): void {
     for (const id of ids) core.release(this.#table, id)
   }

@@ -41,11 +41,14 @@ export function fillUpstream(around: FillSurroundings, wanted: UpstreamFill): Fi
     const asking = around.asking()
     const { clock, metrics } = asking.runtime
     const beganAt = clock.now()
-    const { route, stored } = wanted
+    const { route } = wanted
+    // While the upstream is asked about it, it may make room or be made invalid: it must be whole when the answer comes.
+    using held = wanted.stored === undefined ? undefined : around.cas.hold(wanted.stored.body)
+    const stored = held === undefined ? undefined : wanted.stored
     try {
-      const answer = await askUpstream(asking, questionOf(wanted), signal)
+      const answer = await askUpstream(asking, questionOf({ ...wanted, stored }), signal)
       metrics.observe('fill_latency_seconds', (clock.now() - beganAt) / 1000, { route: route.name })
-      await settle(around, asking, fill, wanted, answer)
+      await settle(around, asking, fill, { ...wanted, stored }, answer)
       metrics.count('edge_live_fill_success_total', { route: route.name })
     } catch (error) {
       const failure = toCairnError(error)

@@ -43,6 +43,8 @@ export class Fills {
   readonly #runtime: Runtime
   readonly #config: () => EdgeConfig
   readonly #flights: Flights<Fill> = new Map()
+  /** Fills under way that nobody can join. */
+  readonly #alone = new Set<Fill>()
   /** Until when, on the monotonic clock. */
   readonly #unshared = new Map<string, number>()
   #meanMs = 100
@@ -68,6 +70,7 @@ export class Fills {
   alone(key: string, route: string, work: FillWork): Joined {
     const fill = new Fill(key, route, work)
     fill.waiting = 1
+    this.#alone.add(fill)
     return this.#launch(this.#place(fill, true))
   }
 
@@ -89,7 +92,10 @@ export class Fills {
 
   /** What is stored under this key has become invalid, and so has what is on its way there. */
   invalidate(key: string): number {
-    return outdate(this.#flights, (flying) => flying === key || flying.startsWith(`${key}\n`))
+    const isConcerned = (flying: string): boolean => flying === key || flying.startsWith(`${key}\n`)
+    const alone = [...this.#alone].filter((fill) => !fill.isOutdated && isConcerned(fill.key))
+    for (const fill of alone) fill.isOutdated = true
+    return alone.length + outdate(this.#flights, isConcerned)
   }
 
   get flying(): number {
@@ -159,11 +165,12 @@ export class Fills {
   }
 
   #landed(fill: Fill): void {
+    this.#alone.delete(fill)
     land(this.#flights, fill)
   }
 
   #failed(fill: Fill, error: CairnError): void {
-    land(this.#flights, fill)
+    this.#landed(fill)
     if (!isFinal(fill.state.value)) fill.state.set({ tag: 'failed', error })
   }
 

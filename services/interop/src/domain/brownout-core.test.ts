@@ -58,6 +58,18 @@ test('brownout: a cause ends below where it began, and the brownout 30 s after t
   assert.equal(stateOf(core, 92_000, 0), 'clear')
 })
 
+test('brownout: after a relapse the 30 s of calm begin anew', () => {
+  const core = createBrownout()
+  assert.equal(stateOf(core, 0, 0.9), 'clear')
+  assert.equal(stateOf(core, 60_000, 0.9), 'brown queue_pressure')
+  assert.equal(stateOf(core, 61_000, 0), 'brown queue_pressure', 'calm')
+  calls(core, 70_000, 100, 600)
+  assert.equal(stateOf(core, 70_001), 'brown p95', 'a relapse')
+  assert.equal(stateOf(core, 140_000), 'brown p95', 'calm again')
+  assert.equal(stateOf(core, 169_999), 'brown p95')
+  assert.equal(stateOf(core, 170_000), 'clear')
+})
+
 test('brownout: failures are forgotten after five minutes, slow calls after one', () => {
   const core = createBrownout()
   answers(core, 0, 100, 50)

@@ -198,6 +198,28 @@ test('what is decoded is checked: shards that do not belong together give an err
   await scene.close()
 })
 
+test('two generations of an object rebuilt at the same time: neither is given a shard of the other', async () => {
+  const scene = await ShardScene.open(9)
+  const bytes = noise(12 * CHUNK_SIZE, 16)
+  const { address } = await scene.put(bytes, { k: 4, m: 2 })
+  const older = await scene.world.run(scene.shards.find(address))
+  await scene.put(bytes, CODE)
+  const newer = await scene.world.run(scene.shards.find(address))
+  assert.ok(older !== undefined && newer !== undefined && older.generation < newer.generation)
+  // In each the second shard of the second stripe, and damaged wherever it lies.
+  const lost = [
+    { map: older, chunk: 4 + 1 },
+    { map: newer, chunk: 6 + 1 },
+  ].map((each) => ({ ...each, own: bytes.subarray(each.chunk * CHUNK_SIZE, (each.chunk + 1) * CHUNK_SIZE) }))
+  for (const { own } of lost) for (const home of scene.drives) await scene.flip(home, addressOf(own))
+  const reads = lost.map(async ({ map, chunk, own }) => {
+    using held = await scene.reader.read(map, chunk, addressOf(own))
+    return own.equals(held.bytes)
+  })
+  assert.deepEqual(await scene.world.run(Promise.all(reads)), [true, true])
+  await scene.close()
+})
+
 test('a data shard that is late is made out of the others instead, if the load allows it', async () => {
   const scene = await ShardScene.open(9)
   const bytes = noise(6 * CHUNK_SIZE, 11)

@@ -5,7 +5,7 @@
  *              └─ one fails: the next in the order takes its place           └─ too few: 503, or degraded if allowed
  *     delete ─▶ a holder decides whether it may go ─▶ every target that is up remembers it ─▶ told
  */
-import { type CairnError, Deadline, toCairnError } from '@cairn/kernel'
+import { type CairnError, Deadline, Recent, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
 import { copiesAway, underReplicated } from '../errors.ts'
@@ -16,6 +16,8 @@ import { createVersions, newestOf, nextVersion, observe, type VersionClock } fro
 
 /** How often a write is begun again with a higher version. Each time it has heard of the highest there is. */
 const ATTEMPTS_MAX = 5
+/** Placements of objects that are remembered: a few hundred bytes each. */
+const RECENT_MAX = 4_096
 
 export interface ReplicasOptions {
   readonly targets: readonly ObjectTarget[]
@@ -53,6 +55,8 @@ export class Replicas {
   readonly #platform: Platform
   readonly #options: ReplicasOptions
   readonly #versions: VersionClock
+  /** It takes a hash for each target, and repair asks for all objects again and again. */
+  readonly #recent = new Recent<Order>(RECENT_MAX)
 
   constructor(platform: Platform, options: ReplicasOptions) {
     this.#platform = platform
@@ -227,12 +231,22 @@ export class Replicas {
     }
   }
 
-  #ordered(id: Address): Placed[] {
-    return placementOrder(
-      id,
-      this.targets.map((target) => ({ ...target.identity, target })),
-    )
+  #ordered(id: Address): readonly Placed[] {
+    const placed = this.targets.map((target) => ({ ...target.identity, target }))
+    // What a drive is called, and where it is, is known once it was seen.
+    const by = placed.map((each) => `${each.id} ${each.domain} ${each.weight}`).join()
+    const recent = this.#recent.get(id)
+    if (recent?.by === by) return recent.order
+    const order = placementOrder(id, placed)
+    this.#recent.add(id, { by, order })
+    return order
   }
+}
+
+interface Order {
+  /** Everything about the targets that may change. */
+  readonly by: string
+  readonly order: readonly Placed[]
 }
 
 type Placed = TargetIdentity & { readonly target: ObjectTarget }
