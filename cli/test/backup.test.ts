@@ -7,10 +7,11 @@ import { SystemClock } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
 import { main } from '../src/main.ts'
 import { Capture } from './capture.ts'
-import { firstLine, type Ran, Workplace } from './processes.ts'
+import { InnerNode } from './inner-node.ts'
+import { type Ran, Workplace } from './processes.ts'
 
 let place: Workplace
-let urls: Readonly<Record<string, readonly string[]>>
+let node: InnerNode
 let token: string
 
 /** In this process, which is quicker; the streams are the same. */
@@ -26,19 +27,20 @@ function path(name: string): string {
 
 async function put(text: string): Promise<string> {
   const headers = { authorization: `Bearer ${token}` }
-  const answer = await fetch(`${urls['storage']?.[0]}/o`, { method: 'POST', body: text, headers })
+  const answer = await fetch(`${node.urls['storage']?.[0]}/o`, { method: 'POST', body: text, headers })
   assert.ok(answer.ok, await answer.text())
   return addressOf(Buffer.from(text))
 }
 
 before(async () => {
   place = await Workplace.make()
-  const node = place.launch(['start', '--port-base', '0', '--data', path('data')])
-  node.stderr?.resume()
-  urls = (JSON.parse(await firstLine(node)) as { urls: typeof urls }).urls
+  node = await InnerNode.start({ data: path('data') })
   token = (await readFile(path('data/admin.token'), 'utf8')).trim()
 })
-after(async () => await place[Symbol.asyncDispose]())
+after(async () => {
+  await node[Symbol.asyncDispose]()
+  await place[Symbol.asyncDispose]()
+})
 
 describe('a backup of a node that runs', () => {
   test('holds everything acknowledged before it began, however much is written meanwhile', async () => {

@@ -4,19 +4,24 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { main } from '../src/main.ts'
 import { Capture } from './capture.ts'
-import { firstLine, NODE_WAIT_MS, type Ran, Workplace } from './processes.ts'
+import { InnerNode } from './inner-node.ts'
+import { type Ran, Workplace } from './processes.ts'
 
 const RECEIPT = /^[0-9a-f]{32}:\d+:[0-9a-f]+$/
 const SLACK_SECRET = 'a-signing-secret'
 
 let place: Workplace
+let node: InnerNode | undefined
 let environment: Record<string, string> = {}
 
 before(async () => {
   place = await Workplace.make()
   environment = { XDG_CONFIG_HOME: path('config'), SLACK_SIGNING_SECRET: SLACK_SECRET }
 })
-after(async () => await place[Symbol.asyncDispose]())
+after(async () => {
+  await node?.[Symbol.asyncDispose]()
+  await place[Symbol.asyncDispose]()
+})
 
 /** Tells when the command has said something. */
 class Listening extends Capture {
@@ -106,8 +111,7 @@ test('a provider is let in by lines of configuration, and its secret is for its 
 })
 
 test('each provider is let in with its configured secret, and the test says what a rule made of it', async () => {
-  const node = place.launch(['start', '--port-base', '0'], { environment, waitMs: NODE_WAIT_MS })
-  await firstLine(node)
+  node = await InnerNode.start({ data: path('.cairn'), config: path('cairn.toml'), environment })
   const topics = { github: 'github', slack: 'chat', stripe: 'stripe', standard: 'standard', generic: 'generic' }
   for (const [provider, topic] of Object.entries(topics)) {
     const { status, duplicate, effects, event } = await result('hook', 'test', provider)
@@ -225,6 +229,4 @@ test('the audit has a line for each of these, and holds', async () => {
   // A line that was on its way may be written meanwhile.
   const count = Number(verified['count'])
   assert.ok(before.length <= count && count <= after.length, `${before.length} ≤ ${count} ≤ ${after.length}`)
-  const stopped = await cairn('stop')
-  assert.equal(stopped.code, 0, stopped.words)
 })

@@ -173,7 +173,7 @@ test('--json holds for a mistyped command, for help and for the version', async 
 
 test('a token the node does not accept is refused with what to look at', async () => {
   const tokenFile = `${place.directory}/narrow.token`
-  const minted = await place.run(['token', 'mint', '-q', '--for', 'node', '--scope', 'events:read', '--ttl', '1h'])
+  const minted = await quietly('token mint', ['--for', 'node', '--scope', 'events:read', '--ttl', '1h'])
   await writeFile(tokenFile, minted.data)
   const terminal = new Capture()
   const code = await main(['status', '--data', `${place.directory}/.cairn`, '--token-file', tokenFile], terminal)
@@ -207,16 +207,22 @@ test('the node is reached at its port as well as at its socket', async () => {
   assert.equal(wrong.error?.code, 'usage')
 })
 
+async function reloaded(): Promise<Ran> {
+  const terminal = new Capture()
+  const code = await main(['config', 'reload', '--data', `${place.directory}/.cairn`], terminal)
+  return { code, data: terminal.data, words: terminal.words }
+}
+
 test('a configuration written by init is one the node starts with, and reload reports what changed', async () => {
   const file = await readFile(`${place.directory}/fresh.toml`, 'utf8')
   assert.match(file, /^\[node\]$/m)
   await writeFile(`${place.directory}/cairn.toml`, `${file}\n[node.log]\nlevel = "warn"\n`)
-  const bad = await place.run(['config', 'reload'])
+  const bad = await reloaded()
   assert.equal(bad.code, 2, bad.words)
   assert.match(bad.words, /The old configuration stays in force/)
   const set = file.replace('# level = "info"', 'level = "warn"')
   await writeFile(`${place.directory}/cairn.toml`, set)
-  const good = await place.run(['config', 'reload'])
+  const good = await reloaded()
   assert.equal(good.code, 0, good.words)
   assert.match(good.data, /^node\.log\.level {2}live {2}cairn\.toml:\d+:1\n$/)
 })

@@ -6,7 +6,8 @@ import { after, before, test } from 'node:test'
 import { addressOf } from '@cairn/wire'
 import { main } from '../src/main.ts'
 import { Capture } from './capture.ts'
-import { firstLine, NODE_WAIT_MS, type Ran, Workplace } from './processes.ts'
+import { InnerNode } from './inner-node.ts'
+import { type Ran, Workplace } from './processes.ts'
 import { samplePack } from './sample-pack.ts'
 
 const WORLD = samplePack(['tile 0', 'tile 1', 'tile 2', 'tile 3', 'tile 4'], 1)
@@ -14,6 +15,7 @@ const OTHER = samplePack(['another'], 0)
 const B3 = addressOf(WORLD)
 
 let place: Workplace
+let node: InnerNode | undefined
 let edge = ''
 
 before(async () => {
@@ -22,8 +24,12 @@ before(async () => {
   await writeFile(path('other.pmtiles'), OTHER)
   await writeFile(path('cut.pmtiles'), WORLD.subarray(0, WORLD.length - 9))
   await writeFile(path('notes.txt'), 'no pack at all')
+  await writeFile(path('cairn.toml'), '')
 })
-after(async () => await place[Symbol.asyncDispose]())
+after(async () => {
+  await node?.[Symbol.asyncDispose]()
+  await place[Symbol.asyncDispose]()
+})
 
 const path = (name: string): string => `${place.directory}/${name}`
 
@@ -42,14 +48,8 @@ async function refused(exit: number, code: string, ...args: readonly string[]): 
 }
 
 async function startNode(): Promise<void> {
-  const node = place.launch(['start', '--port-base', '0', '--services', 'edge'], { waitMs: NODE_WAIT_MS })
-  const ready = JSON.parse(await firstLine(node)) as { urls: Record<string, string[]> }
-  edge = ready.urls['edge']?.[0] ?? ''
-}
-
-async function stopNode(): Promise<void> {
-  const { code, words } = await cairn('stop')
-  assert.equal(code, 0, words)
+  node = await InnerNode.start({ data: path('.cairn'), config: path('cairn.toml'), services: 'edge' })
+  edge = node.urls['edge']?.[0] ?? ''
 }
 
 /** The list, once the edge has opened everything on it. */
@@ -130,7 +130,7 @@ test('a pack that is added is served at once, and after a restart; its address i
     words,
     /^✔ world is served, now and after restarts: png 0-1 \d+ B\n {2}http\S+\/edge\/assets\/p\/world\/tiles\.json\n/,
   )
-  await stopNode()
+  await node?.stop()
   await startNode()
   const tile = await fetch(`${edge}/edge/assets/p/world/0/0/0`)
   assert.deepEqual([tile.status, await tile.text()], [200, 'tile 0'])
@@ -170,5 +170,4 @@ test('a pack that is removed is served no more; its file stays', async () => {
   assert.equal((await fetch(`${edge}/edge/assets/p/world/0/0/0`)).status, 404)
   await refused(3, 'not_found', 'pack', 'rm', 'world')
   assert.equal((await cairn('pack', 'verify', path('world.pmtiles'))).code, 0)
-  await stopNode()
 })

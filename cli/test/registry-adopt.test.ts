@@ -4,27 +4,29 @@ import { writeFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { main } from '../src/main.ts'
 import { Capture } from './capture.ts'
-import { firstLine, NODE_WAIT_MS, type Ran, Workplace } from './processes.ts'
+import { InnerNode } from './inner-node.ts'
+import { type Ran, Workplace } from './processes.ts'
 
 const ADDRESS = `b3:${'ab'.repeat(32)}`
 
-let node: Workplace
-let registry = ''
+let place: Workplace
+let node: InnerNode
 
 before(async () => {
-  node = await Workplace.make()
+  place = await Workplace.make()
 })
-after(async () => await node[Symbol.asyncDispose]())
+after(async () => {
+  await node[Symbol.asyncDispose]()
+  await place[Symbol.asyncDispose]()
+})
 
 async function start(): Promise<void> {
-  const process = node.launch(['start', '--port-base', '0'], { waitMs: NODE_WAIT_MS })
-  const { urls } = JSON.parse(await firstLine(process)) as { urls: Record<string, string[]> }
-  registry = urls['registry']?.[0] ?? ''
+  node = await InnerNode.start({ data: `${place.directory}/.cairn` })
 }
 
 async function run(...args: readonly string[]): Promise<Ran> {
-  const terminal = new Capture({ environment: { HOME: node.directory } })
-  const code = await main([...args, '--data', `${node.directory}/.cairn`], terminal)
+  const terminal = new Capture({ environment: { HOME: place.directory } })
+  const code = await main([...args, '--data', `${place.directory}/.cairn`], terminal)
   return { code, data: terminal.data, words: terminal.words }
 }
 
@@ -35,8 +37,8 @@ async function told(...args: readonly string[]): Promise<string> {
 }
 
 async function saveCheckpoint(file: string): Promise<string> {
-  const path = `${node.directory}/${file}`
-  await writeFile(path, Buffer.from(await (await fetch(`${registry}/log/checkpoint`)).arrayBuffer()))
+  const path = `${place.directory}/${file}`
+  await writeFile(path, Buffer.from(await (await fetch(`${node.urls['registry']?.[0]}/log/checkpoint`)).arrayBuffer()))
   return path
 }
 
@@ -53,9 +55,9 @@ test('restored, refused, adopted, and after a restart it writes again', async ()
   assert.match(notRestored.words, /was not restored/)
   await publish('site@1.0')
   const newest = await saveCheckpoint('newest.txt')
-  await told('stop')
+  await node.stop()
 
-  await writeFile(`${node.directory}/.cairn/registry/restored`, '')
+  await writeFile(`${place.directory}/.cairn/registry/restored`, '')
   await start()
   assert.match(await told('name', 'show', 'site@1.0'), new RegExp(ADDRESS), 'it reads')
   const refused = await run('name', 'propose', 'site@2.0', ADDRESS)
@@ -64,15 +66,15 @@ test('restored, refused, adopted, and after a restart it writes again', async ()
 
   const without = await run('registry', 'adopt')
   assert.match(without.words, /--checkpoint FILE/)
-  const forged = `${node.directory}/forged.txt`
+  const forged = `${place.directory}/forged.txt`
   await writeFile(forged, 'not a checkpoint\n')
   assert.notEqual((await run('registry', 'adopt', '--checkpoint', forged)).code, 0)
 
   const adopted = await run('registry', 'adopt', '--checkpoint', newest)
   assert.equal(adopted.code, 0, adopted.words)
   assert.match(adopted.words, /writes again after a restart/)
-  await told('stop')
+  await node.stop()
   await start()
   await publish('site@2.0')
-  await told('stop')
+  await node.stop()
 })

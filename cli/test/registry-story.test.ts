@@ -1,18 +1,21 @@
 /** Three people, three machines, two of them enough: how a name comes to mean something, and everything that does not count. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { parseProposal, parseSignerKey, signingInput } from '@cairn/names'
 import { addressOf, type JsonValue, toBase64url } from '@cairn/wire'
+import { main } from '../src/main.ts'
 import { signWith } from '../src/signer-key-file.ts'
+import { Capture } from './capture.ts'
+import { InnerNode } from './inner-node.ts'
 import { firstLine, NODE_WAIT_MS, type Ran, Workplace } from './processes.ts'
 import { masked, Shell } from './shell.ts'
 
 const CONTENT = addressOf(new TextEncoder().encode('the first site'))
 const LATER = addressOf(new TextEncoder().encode('the second site'))
 
-let node: Workplace
+let place: Workplace
+let node: InnerNode | undefined
 let url = ''
 let alice: Shell
 let bob: Shell
@@ -20,25 +23,28 @@ let carol: Shell
 let mallory: Shell
 
 before(async () => {
-  node = await Workplace.make()
+  place = await Workplace.make()
   ;[alice, bob, carol, mallory] = await Promise.all([Shell.open(), Shell.open(), Shell.open(), Shell.open()])
 })
 after(async () => {
-  for (const each of [alice, bob, carol, mallory, node]) await each[Symbol.asyncDispose]()
+  for (const each of [alice, bob, carol, mallory, node, place]) await each?.[Symbol.asyncDispose]()
 })
 
-async function startNode(environment: Record<string, string> = {}): Promise<void> {
-  const process = node.launch(['start', '--port-base', '0'], { environment, waitMs: NODE_WAIT_MS })
-  const ready = JSON.parse(await firstLine(process)) as { urls: Record<string, string[]> }
-  url = ready.urls['registry']?.[0] ?? ''
-  const scopes = ['propose', 'approve', 'commit'].flatMap((verb) => ['--scope', `registry:${verb}`])
-  const minted = await node.run(['token', 'mint', '-q', '--for', 'registry', ...scopes])
-  assert.equal(minted.code, 0, minted.words)
-  for (const each of [alice, bob, carol, mallory]) await each.signIn(url, minted.data)
+const path = (name: string): string => `${place.directory}/${name}`
+
+/** Whoever runs the node, in this process. */
+async function operator(...args: readonly string[]): Promise<Ran> {
+  const terminal = new Capture()
+  const code = await main([...args, '--data', path('.cairn')], terminal)
+  return { code, data: terminal.data, words: terminal.words }
 }
 
-async function stopNode(): Promise<void> {
-  assert.equal((await node.run(['stop'])).code, 0)
+async function signIn(urls: Readonly<Record<string, readonly string[]>>): Promise<void> {
+  url = urls['registry']?.[0] ?? ''
+  const scopes = ['propose', 'approve', 'commit'].flatMap((verb) => ['--scope', `registry:${verb}`])
+  const minted = await operator('token', 'mint', '-q', '--for', 'registry', ...scopes)
+  assert.equal(minted.code, 0, minted.words)
+  for (const each of [alice, bob, carol, mallory]) await each.signIn(url, minted.data)
 }
 
 /** The one thing on standard output, from a command that has to succeed. */
@@ -60,20 +66,21 @@ async function refused(ran: Promise<Ran>, code: string, exit: number): Promise<s
 
 test('each makes a key that never leaves their machine, and the node begins with the public halves', async () => {
   const lines = await Promise.all([
-    told(alice.run('key', 'new', '--id', 'alice')),
+    told(alice.quick('key', 'new', '--id', 'alice')),
     told(bob.quick('key', 'new', '--id', 'bob')),
     told(carol.quick('key', 'new', '--id', 'carol', '--algo', 'ml-dsa-44')),
   ])
   const roots = `{"m": 2, "signers": [\n${lines.join(',\n')}\n]}\n`
-  await writeFile(`${node.directory}/roots.json`, roots)
+  await writeFile(path('roots.json'), roots)
   const config = [
     '[registry.bootstrap]',
     'origin = "registry.example.org/cairn"',
-    'trust_roots_path = "roots.json"',
+    `trust_roots_path = ${JSON.stringify(path('roots.json'))}`,
     `trust_roots_hash = "${addressOf(new TextEncoder().encode(roots))}"`,
   ]
-  await writeFile(`${node.directory}/cairn.toml`, `${config.join('\n')}\n`)
-  await startNode()
+  await writeFile(path('cairn.toml'), `${config.join('\n')}\n`)
+  node = await InnerNode.start({ data: path('.cairn'), config: path('cairn.toml') })
+  await signIn(node.urls)
   const set = JSON.parse(await told(bob.quick('registry', 'signers'))) as { m: number; signers: { id: string }[] }
   assert.deepEqual([set.m, set.signers.map(({ id }) => id)], [2, ['alice', 'bob', 'carol']])
 })
@@ -106,7 +113,7 @@ test('too early, the commit says who is missing', async () => {
 })
 
 test('two approve, each with their own key, after seeing what they sign', async () => {
-  const first = await alice.run('name', 'approve', proposal)
+  const first = await alice.quick('name', 'approve', proposal)
   assert.equal(first.code, 0, first.words)
   assert.equal(first.data, '')
   assert.deepEqual(masked(first.words).split('\n'), [
@@ -167,7 +174,7 @@ async function replayed(target: string, signed: string, change: (json: { origin:
 }
 
 test('anybody with the right to commits it, once, however often asked', async () => {
-  const ran = await bob.run('name', 'commit', proposal)
+  const ran = await bob.quick('name', 'commit', proposal)
   assert.equal(ran.code, 0, ran.words)
   assert.match(ran.data, /^1 {2}b3:[0-9a-f]{64}\n$/)
   assert.deepEqual(masked(ran.words).split('\n'), [
@@ -230,7 +237,7 @@ test('two proposals for one name: the second has not seen the first', async () =
 })
 
 test('the proof is carried away and verified by somebody who asks nobody', async () => {
-  const trusted = await alice.run('registry', 'trust', '-o', 'trust.json')
+  const trusted = await alice.quick('registry', 'trust', '-o', alice.path('trust.json'))
   assert.equal(trusted.code, 0, trusted.words)
   assert.match(masked(trusted.words), /^✔ registry\.example\.org\/cairn\/…, as URL says; compare it/)
   const shown = await alice.run('name', 'show', 'site@1.0', '--proof', 'site.proof')
@@ -240,7 +247,7 @@ test('the proof is carried away and verified by somebody who asks nobody', async
   await using stranger = await Shell.open()
   await writeFile(stranger.path('site.proof'), proof)
   await writeFile(stranger.path('trust.json'), trust)
-  const untrusting = await stranger.run('verify-proof', 'site.proof')
+  const untrusting = await stranger.quick('verify-proof', stranger.path('site.proof'))
   assert.equal(untrusting.code, 4)
   assert.match(untrusting.data, /^verdict +consistent, NOT verified\n/)
   const verified = await stranger.run('verify-proof', 'site.proof', '--trust', 'trust.json', '--max-age', '1h')
@@ -251,7 +258,8 @@ test('the proof is carried away and verified by somebody who asks nobody', async
   const text = proof.toString()
   const forged = Buffer.from(text.replaceAll(LATER, CONTENT))
   await writeFile(stranger.path('site.proof'), forged)
-  const tampered = await stranger.run('verify-proof', 'site.proof', '--trust', 'trust.json')
+  const kept = [stranger.path('site.proof'), '--trust', stranger.path('trust.json')]
+  const tampered = await stranger.quick('verify-proof', ...kept)
   assert.equal(tampered.code, 4)
   assert.match(tampered.words, /is no proof: The proof file is damaged/)
   assert.equal((await alice.quick('name', 'show', 'site@1.0', '--proof', alice.path('site.proof'))).code, 8, 'kept')
@@ -283,7 +291,7 @@ test('the whole log is read and computed again, and what was seen is remembered'
     masked(first.words),
     /^✔ every entry up to 17 was read and holds; remembered in SHELL\/home\/\.local\/state\/cairn\/pins\/[0-9a-f]{32}\.json\n$/,
   )
-  const again = await bob.run('registry', 'verify')
+  const again = await bob.quick('registry', 'verify')
   assert.equal(again.code, 0, again.words)
   assert.match(again.data, /pin +The first 17 entries are those that were seen before\./)
 })
@@ -297,7 +305,7 @@ test('signers change by the word of those in force, and every new key shows that
   }
   const next = { m, signers: [...signers.filter(({ id }) => id !== 'carol'), dave] }
   await writeFile(alice.path('signers.json'), JSON.stringify(next))
-  const ran = await alice.run('registry', 'rotate', 'signers.json', '--note', 'carol leaves')
+  const ran = await alice.quick('registry', 'rotate', alice.path('signers.json'), '--note', 'carol leaves')
   assert.equal(ran.code, 0, ran.words)
   const rotation = ran.data.trim()
   assert.deepEqual(masked(ran.words).split('\n').slice(0, 12), [
@@ -402,7 +410,7 @@ function keyOf(signers: readonly { id: string }[], id: string): string {
 }
 
 test('a token that may not is told so', async () => {
-  const minted = await node.run(['token', 'mint', '-q', '--for', 'registry', '--scope', 'registry:approve'])
+  const minted = await operator('token', 'mint', '-q', '--for', 'registry', '--scope', 'registry:approve')
   await writeFile(mallory.path('token'), minted.data)
   const { code, words } = await mallory.quick('name', 'propose', 'site@2', CONTENT)
   assert.equal(code, 7)
@@ -412,9 +420,11 @@ test('a token that may not is told so', async () => {
 test('a day later nobody can approve or commit what was proposed, also after a restart', async () => {
   const late = await told(alice.quick('name', 'propose', '-q', 'late@1', CONTENT))
   assert.equal((await alice.quick('name', 'approve', '-q', late)).code, 0)
-  await stopNode()
+  await node?.stop()
   const tomorrow = 'const now = Date.now; Date.now = () => now() + 24.5 * 3600 * 1000'
-  await startNode({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tomorrow)}` })
+  const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tomorrow)}` }
+  const later = place.launch(['start', '--port-base', '0'], { environment, waitMs: NODE_WAIT_MS })
+  await signIn((JSON.parse(await firstLine(later)) as { urls: Record<string, string[]> }).urls)
   await refused(bob.quick('name', 'approve', late, '--json'), 'Expired', 8)
   await refused(bob.quick('name', 'commit', late, '--json'), 'Expired', 8)
   // What was seen before the restart is still there.
@@ -422,12 +432,8 @@ test('a day later nobody can approve or commit what was proposed, also after a r
 })
 
 test('a registry that shows less than before is refused', async () => {
-  await stopNode()
-  const { stdout } = node.launch(['start', '--port-base', '0', '--data', 'other'])
-  await once(stdout!, 'data')
-  const { data } = await node.run(['status', '--data', 'other', '--json'])
-  const { services } = (JSON.parse(data) as { result: { services: { name: string; urls: string[] }[] } }).result
-  const other = services.find(({ name }) => name === 'registry')?.urls[0] ?? ''
+  await using another = await InnerNode.start({ data: path('other') })
+  const other = another.urls['registry']?.[0] ?? ''
   const ran = await bob.quick('registry', 'verify', other, '--trust', alice.path('trust.json'), '--json')
   assert.equal(ran.code, 4)
   assert.equal((JSON.parse(ran.data) as { error: { code: string } }).error.code, 'other_origin')

@@ -5,7 +5,8 @@ import { after, before, test } from 'node:test'
 import { SystemClock } from '@cairn/kernel'
 import { main } from '../src/main.ts'
 import { Capture } from './capture.ts'
-import { firstLine, NODE_WAIT_MS, type Ran, Workplace } from './processes.ts'
+import { InnerNode } from './inner-node.ts'
+import { type Ran, Workplace } from './processes.ts'
 
 /** From the commit until the index says so, on the same node, where nothing else takes the processor's time. */
 const RESOLVABLE_MS = 200
@@ -14,24 +15,21 @@ const PATIENCE_MS = 4000
 const VERSIONS = 4
 const CLOCK = new SystemClock()
 
-let node: Workplace
-let index = ''
+let place: Workplace
+let node: InnerNode
 
 before(async () => {
-  node = await Workplace.make()
-  await startNode()
+  place = await Workplace.make()
+  node = await InnerNode.start({ data: path('.cairn') })
 })
-after(async () => await node[Symbol.asyncDispose]())
-
-async function startNode(): Promise<void> {
-  const process = node.launch(['start', '--port-base', '0'], { waitMs: NODE_WAIT_MS })
-  const { urls } = JSON.parse(await firstLine(process)) as { urls: Record<string, string[]> }
-  index = urls['index']?.[0] ?? ''
-}
+after(async () => {
+  await node[Symbol.asyncDispose]()
+  await place[Symbol.asyncDispose]()
+})
 
 /** In this process, which is quicker than one for each command. */
 async function run(...args: readonly string[]): Promise<Ran> {
-  const terminal = new Capture({ environment: { HOME: node.directory } })
+  const terminal = new Capture({ environment: { HOME: place.directory } })
   const code = await main([...args, '--data', path('.cairn')], terminal)
   return { code, data: terminal.data, words: terminal.words }
 }
@@ -43,7 +41,7 @@ async function told(...args: readonly string[]): Promise<string> {
   return data.trim()
 }
 
-const path = (name: string): string => `${node.directory}/${name}`
+const path = (name: string): string => `${place.directory}/${name}`
 
 interface Published {
   readonly address: string
@@ -62,7 +60,7 @@ async function publish(name: string, content: string): Promise<Published> {
 }
 
 async function meaningOf(name: string): Promise<unknown> {
-  const answer = await fetch(new URL(`/resolve/name:${name}`, index))
+  const answer = await fetch(new URL(`/resolve/name:${name}`, node.urls['index']?.[0]))
   const body = (await answer.json()) as Record<string, unknown>
   return answer.status === 200 ? body['manifest_cid'] : answer.status
 }
@@ -88,7 +86,7 @@ test('resolve writes a proof that verify-proof accepts offline, and refuses afte
   await told('registry', 'trust', '-o', path('trust.json'))
   const shown = await told('resolve', 'name:site@1.0', '--proof', path('site.proof'))
   const address = /manifest +(b3:[0-9a-f]{64})/.exec(shown)?.[1]
-  await told('stop')
+  await node.stop()
   const verified = await told('verify-proof', path('site.proof'), '--trust', path('trust.json'))
   assert.match(verified, /^verdict +verified$/m)
   assert.ok(verified.includes(`site@1.0 means ${address} at version ${VERSIONS}`), verified)
@@ -106,7 +104,7 @@ test('resolve writes a proof that verify-proof accepts offline, and refuses afte
 })
 
 test('after a restart the name is still there, and its proof continues what was verified', async () => {
-  await startNode()
+  node = await InnerNode.start({ data: path('.cairn') })
   const published = await publish('other@1', 'another')
   await resolvable('other@1', published)
   await told('resolve', 'name:other@1', '--proof', path('other.proof'))
@@ -115,5 +113,4 @@ test('after a restart the name is still there, and its proof continues what was 
   assert.ok(verified.includes(`other@1 means ${published.address}`))
   const unknown = await run('resolve', 'name:none@1')
   assert.equal(unknown.code, 3, unknown.words)
-  await told('stop')
 })

@@ -94,7 +94,7 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
     /(?<="(?:free|bytes|new_bytes|total|read|size|records|fsync_ms|took_ms|per_second|bytes_per_second|objects|p50_ms|p99_ms|last_seen_s|freshness_s|committed_at|expires_at|completed_at)":)\d+(?:\.\d+)?/g,
     'N',
   ],
-  [/\d[\d ]*(?= objects?\/s)|(?<=\()[\d ]+(?= objects?\))/g, 'N'],
+  [/\d[\d ]* objects?(?=\/s)|(?<=\()[\d ]+ objects?(?=\))/g, 'N objects'],
 ]
 
 /** The text as it is every time, whatever the directory is called. */

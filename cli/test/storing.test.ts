@@ -8,17 +8,21 @@ import { after, before, test } from 'node:test'
 import { addressOf, encodeTree } from '@cairn/wire'
 import { main } from '../src/main.ts'
 import { Capture } from './capture.ts'
-import { firstLine, type Ran, Workplace } from './processes.ts'
+import { InnerNode } from './inner-node.ts'
+import { type Ran, Workplace } from './processes.ts'
 
 let place: Workplace
+let running: InnerNode
 let storageUrl = ''
 before(async () => {
   place = await Workplace.make()
-  const node = place.launch(['start', '--port-base', '0'])
-  const ready = JSON.parse(await firstLine(node)) as { urls: Record<string, string[]> }
-  storageUrl = ready.urls['storage']?.[0] ?? ''
+  running = await InnerNode.start({ data: path('.cairn') })
+  storageUrl = running.urls['storage']?.[0] ?? ''
 })
-after(async () => await place[Symbol.asyncDispose]())
+after(async () => {
+  await running[Symbol.asyncDispose]()
+  await place[Symbol.asyncDispose]()
+})
 
 const path = (name: string): string => `${place.directory}/${name}`
 
@@ -44,7 +48,7 @@ test('a file goes in and comes out; standard output of put is the address', asyn
   const stored = await place.run(['put', 'in.bin'])
   assert.equal(stored.data, `${addressOf(bytes)}\n`)
   assert.match(stored.words, /^✔ stored 1 file, 5\.0 MB in .*\(\S+ k?M?B new, \S+ k?M?B already here\)\n$/)
-  const again = await place.run(['put', '-q', 'in.bin'])
+  const again = await cairn(['put', '-q', path('in.bin')])
   assert.deepEqual(again, { code: 0, data: stored.data, words: '' })
 
   const address = stored.data.trim()
@@ -221,7 +225,7 @@ test('a wrong byte is exit code 4, and nothing is written', async () => {
 
 test('who may not is exit code 7; reading needs no token', async () => {
   const address = await put('for all')
-  const minted = await place.run(['token', 'mint', '-q', '--for', 'storage', '--scope', 'storage:hold', '--ttl', '1h'])
+  const minted = await cairn(['token', 'mint', '-q', '--for', 'storage', '--scope', 'storage:hold', '--ttl', '1h'])
   await writeFile(path('narrow.token'), minted.data)
   const narrow = ['--node', storageUrl, '--token-file', path('narrow.token')]
   await writeFile(path('x'), 'x')

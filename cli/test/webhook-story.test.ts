@@ -8,7 +8,8 @@ import { SystemClock, sleep } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
 import { main } from '../src/main.ts'
 import { Capture } from './capture.ts'
-import { firstLine, NODE_WAIT_MS, type Ran, Workplace } from './processes.ts'
+import { InnerNode } from './inner-node.ts'
+import { type Ran, Workplace } from './processes.ts'
 
 interface Definition {
   readonly name: string
@@ -27,8 +28,7 @@ const LOOK_EVERY_MS = 20
 const CLOCK = new SystemClock()
 
 let place: Workplace
-let interop = ''
-let registry = ''
+let node: InnerNode
 
 before(async () => {
   place = await Workplace.make()
@@ -36,13 +36,16 @@ before(async () => {
   const provider = ['[interop.providers.github]', 'enabled = true', 'secrets = [{ env = "GITHUB_WEBHOOK_SECRET" }]']
   const toml = ['[interop]', `rules = [${rule}]`, ...provider]
   await writeFile(`${place.directory}/cairn.toml`, `${toml.join('\n')}\n`)
-  const environment = { GITHUB_WEBHOOK_SECRET: SECRET }
-  const node = place.launch(['start', '--port-base', '0'], { environment, waitMs: NODE_WAIT_MS })
-  const { urls } = JSON.parse(await firstLine(node)) as { urls: Record<string, string[]> }
-  interop = urls['interop']?.[0] ?? ''
-  registry = urls['registry']?.[0] ?? ''
+  node = await InnerNode.start({
+    data: `${place.directory}/.cairn`,
+    config: `${place.directory}/cairn.toml`,
+    environment: { GITHUB_WEBHOOK_SECRET: SECRET },
+  })
 })
-after(async () => await place[Symbol.asyncDispose]())
+after(async () => {
+  await node[Symbol.asyncDispose]()
+  await place[Symbol.asyncDispose]()
+})
 
 async function run(...args: readonly string[]): Promise<Ran> {
   const terminal = new Capture({ environment: { HOME: place.directory } })
@@ -64,7 +67,7 @@ async function post(body: Buffer, secret: string, delivery: string): Promise<Rec
     'x-github-delivery': delivery,
     'x-hub-signature-256': `sha256=${signature}`,
   }
-  const answer = await fetch(new URL('/webhooks/github', interop), { method: 'POST', headers, body })
+  const answer = await fetch(new URL('/webhooks/github', node.urls['interop']?.[0]), { method: 'POST', headers, body })
   return { status: answer.status, ...((await answer.json()) as object) }
 }
 
@@ -85,7 +88,7 @@ async function openProposals(): Promise<readonly string[]> {
 }
 
 async function ask(path: string): Promise<unknown> {
-  return await (await fetch(new URL(path, registry))).json()
+  return await (await fetch(new URL(path, node.urls['registry']?.[0]))).json()
 }
 
 test('a push becomes a proposal that a person approves, and then a name that means the stored body', async () => {
@@ -109,5 +112,4 @@ test('a push becomes a proposal that a person approves, and then a name that mea
   const resolved = await told('resolve', `name:${NAME}`)
   assert.ok(resolved.includes(ADDRESS), resolved)
   assert.equal(await told('get', ADDRESS), PUSH.toString())
-  await told('stop')
 })

@@ -59,7 +59,9 @@ async function askBridges(urls: Readonly<Record<string, readonly string[]>>): Pr
 
 test('with amnesia no file is written, the token is shown once, and everything works', async () => {
   await using home = await Home.make()
-  const node = home.start({ args: ARGS })
+  await using elsewhere = await Home.make()
+  const cache = `${elsewhere.path}/cache`
+  const node = home.start({ args: ARGS, environment: { NODE_COMPILE_CACHE: cache } })
   const ready = await node.ready()
   assert.equal(ready.kept, false)
   const token = await tokenOf(node)
@@ -70,6 +72,9 @@ test('with amnesia no file is written, the token is shown once, and everything w
   assert.deepEqual(await node.stop(), { code: 0, signal: null })
   assert.ok(!node.stdout.text.includes(token), 'the token is no data')
   assert.deepEqual(await readdir(home.path), [])
+  // The launcher itself was compiled before it could say no; nothing after it was.
+  const compiled = await readdir(cache, { recursive: true, withFileTypes: true })
+  assert.ok(compiled.filter((entry) => entry.isFile()).length <= 1)
 })
 
 test('with amnesia no file is even opened for writing, whatever is asked; what the configuration names is read', async (t) => {

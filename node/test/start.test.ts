@@ -35,7 +35,7 @@ async function checkApi(urls: Readonly<Record<string, readonly string[]>>): Prom
   }
 }
 
-test('the first start makes the data directory, answers on every listener, knows its administrator, and says so in one line', async () => {
+test('the first start makes the data directory, answers on every listener, knows its administrator, and says so in one line', async (t) => {
   await using home = await Home.make()
   const node = home.start({ args: ANY_PORT })
   const ready = await node.ready()
@@ -73,26 +73,24 @@ test('the first start makes the data directory, answers on every listener, knows
     assert.equal((await stat(`${home.path}/${path}`)).mode & 0o777, mode, path)
   }
   if (process.platform === 'linux') assert.equal(await threadsForFiles(ready.pid), 12)
+
+  const before = await bearer(home.path)
+  await t.test('a directory in use is refused with who to ask', async () => {
+    const refused = home.start({ args: ANY_PORT })
+    assert.deepEqual(await refused.ended, { code: 5, signal: null })
+    assert.match(refused.stderr.text, /Another cairn is running on \.\/\.cairn/)
+    assert.match(refused.stderr.text, /Next: {2}npx cairn status/)
+    assert.deepEqual(refused.stdout.all, [])
+    assert.equal((await ask(ready.urls['node']![0]!, '/readyz')).status, 200)
+  })
   assert.deepEqual(await node.stop(), { code: 0, signal: null })
   assert.equal(node.stdout.all.length, 1)
-})
-
-test('a directory in use is refused with who to ask; once it is free, keys and token are those of before', async () => {
-  await using home = await Home.make()
-  const first = home.start({ args: ANY_PORT })
-  const ready = await first.ready()
-  const before = await bearer(home.path)
-  const refused = home.start({ args: ANY_PORT })
-  assert.deepEqual(await refused.ended, { code: 5, signal: null })
-  assert.match(refused.stderr.text, /Another cairn is running on \.\/\.cairn/)
-  assert.match(refused.stderr.text, /Next: {2}npx cairn status/)
-  assert.deepEqual(refused.stdout.all, [])
-  assert.equal((await ask(ready.urls['node']![0]!, '/readyz')).status, 200)
-  await first.stop()
-  const second = home.start({ args: ANY_PORT })
-  const { urls } = await second.ready()
-  assert.deepEqual(await bearer(home.path), before)
-  assert.equal((await ask(urls['node']![0]!, '/admin/keys', { headers: before })).status, 200)
+  await t.test('once it is free, keys and token are those of before', async () => {
+    const second = home.start({ args: ANY_PORT })
+    const { urls } = await second.ready()
+    assert.deepEqual(await bearer(home.path), before)
+    assert.equal((await ask(urls['node']![0]!, '/admin/keys', { headers: before })).status, 200)
+  })
 })
 
 test('a port in use is refused, and the screen names it and another', async () => {

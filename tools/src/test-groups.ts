@@ -7,19 +7,32 @@
  *     bench/harness.test.ts ─────────▶ itself
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** What makes a folder. What is not named here stands alone, as the long ones among the files do: they are campaigns. */
 const TOGETHER = new RegExp(
   [
     String.raw`^((?:packages|services|cli|verify/chaos)/[^/]+(?=/)`,
-    String.raw`|sdk|node|tools|verify/(?:browser|linear|model|specs|virtual))/.*\.(?:test|prop)\.ts$`,
+    String.raw`|sdk|node|tools|verify/(?:browser|chaos|linear|model|specs|virtual))/.*\.(?:test|prop)\.ts$`,
   ].join(''),
 )
 
 /** Where the files that import others are kept; no `.ts`, since Node strips no types below `node_modules`. */
 const PLACE = 'node_modules/.cache/test-groups'
+
+/** By the processor's time they take, longest first. */
+const LONGEST: readonly string[] = [
+  'verify/sim',
+  'cli/test',
+  'node',
+  'services/storage',
+  'services/registry',
+  'verify/model',
+  'verify/story',
+  'verify/chaos',
+  'verify/browser',
+]
 
 export interface TestGroups {
   /** What the runner is given, absolute. */
@@ -44,10 +57,16 @@ export function groupFiles(root: string, files: readonly string[]): TestGroups {
     names.set(entry, folder)
     return entry
   })
-  // Packages are quick, and end together; what starts nodes and browsers is not, and begins first.
-  const isQuick = (entry: string): number => (names.get(entry)?.startsWith('packages/') === true ? 1 : 0)
-  entries.sort((a, b) => isQuick(a) - isQuick(b) || (a < b ? 1 : -1))
+  entries.sort((a, b) => turnOf(root, names, a) - turnOf(root, names, b) || (a < b ? 1 : -1))
   return { entries, names, place }
+}
+
+/** Those that take longest begin first, so that none of them is left alone at the end; packages are quick, and end it. */
+function turnOf(root: string, names: ReadonlyMap<string, string>, entry: string): number {
+  const name = names.get(entry) ?? relative(root, entry).split(sep).join('/')
+  const at = LONGEST.findIndex((each) => name === each || name.startsWith(`${each}/`))
+  if (at >= 0) return at
+  return name.startsWith('packages/') ? LONGEST.length + 1 : LONGEST.length
 }
 
 function entrySource(root: string, members: readonly string[]): string {

@@ -74,7 +74,7 @@ async function startNode(): Promise<EdgeNode> {
   const live = `mode = "live"\nallow = ["127.0.0.1:${port}"]\ndev_allow_loopback_http = true\n`
   const routes = `[edge.routes]\nevil = "http://127.0.0.1:${port}${UPSTREAM}"\n`
   const sites = `[edge]\n${live}${routes}[edge.sites]\nmap = "map@1"\nupload = "upload@1"\n`
-  const started = await EdgeNode.start(sites)
+  const started = await EdgeNode.launch(sites)
   // The map's page is of another origin than its tiles, and both have the port it was given.
   const origin = `http://map.localhost:${started.url('edge').port}`
   await started.reconfigure(`${sites}[edge.ingress.cors]\nallow_origins = ["${origin}"]\n`)

@@ -52,7 +52,7 @@ export class SdkWorld implements AsyncDisposable {
     const cors = ['storage', 'registry', 'index'].map(
       (service) => `[${service}.ingress.cors]\nallow_origins = ["${origin}"]`,
     )
-    this.#node = await EdgeNode.start(`[registry.pq]\nmode = "hybrid"\n${cors.join('\n')}\n`)
+    this.#node = await EdgeNode.launch(`[registry.pq]\nmode = "hybrid"\n${cors.join('\n')}\n`)
     const node = this.#node
     const manifest = await node.told('put', '-q', await node.files('site', { 'index.html': '<h1>Hello</h1>' }))
     await node.name(NAME, manifest)

@@ -46,9 +46,9 @@ export function fingerprint(root: unknown): string {
   const writeFields = (value: object): void => {
     text += '{'
     if (value instanceof Error) text += JSON.stringify(value.message)
-    for (const [key, field] of Object.entries(value).sort(byKey)) {
+    for (const key of sortedKeys(value)) {
       text += `${key}:`
-      write(field)
+      write((value as Readonly<Record<string, unknown>>)[key])
       text += ','
     }
     text += '}'
@@ -77,8 +77,16 @@ function className(value: object): string {
   return name === 'Object' || name === 'Array' ? '' : name
 }
 
-function byKey(a: [string, unknown], b: [string, unknown]): number {
-  return a[0] < b[0] ? -1 : 1
+/** By insertion: there are few, and to call a comparison for each is most of what a search would do. */
+function sortedKeys(value: object): string[] {
+  const keys = Object.keys(value)
+  for (let end = 1; end < keys.length; end += 1) {
+    const key = keys[end] ?? ''
+    let at = end
+    for (; at > 0 && (keys[at - 1] ?? '') > key; at -= 1) keys[at] = keys[at - 1] ?? ''
+    keys[at] = key
+  }
+  return keys
 }
 
 /** What a collection says about its own size, which need not be what it holds while a bug is about. */

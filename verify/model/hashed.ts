@@ -44,6 +44,8 @@ class HashedSearch {
   readonly #nodes: Node[] = []
   readonly #known = new Map<string, number>()
   readonly #otherWays: { node: number; schedule: Choice[] }[] = []
+  /** The worlds that stand in states not yet expanded: one of the ways on from each needs no repetition. */
+  readonly #standing = new Map<number, World>()
 
   constructor(model: Model, maxStates: number) {
     this.#model = model
@@ -57,8 +59,8 @@ class HashedSearch {
     for (let at = 0; at < this.#nodes.length && !isFound(); at += 1) this.#expand(at)
     this.#outcome.states = this.#nodes.length
     if (isFound()) return this.#outcome
-    // A fault stands by itself: its schedule shows it. Only a clean result rests on the fingerprint.
-    if (this.#outcome.failures.size === 0) this.#audit()
+    // A fault stands by itself: its schedule shows it. Only a clean result that is asked for rests on the fingerprint.
+    if (this.#outcome.failures.size === 0 && until === undefined) this.#audit()
     for (const { goal, schedule, loop } of livenessFailures(this.#nodes, (at) => this.#scheduleTo(at))) {
       recordFault(this.#outcome, missedGoal(goal), schedule, loop)
     }
@@ -69,8 +71,11 @@ class HashedSearch {
     const node = this.#node(at)
     if (node.isFaulty) return
     const schedule = this.#scheduleTo(at)
+    const standing = this.#standing.get(at)
+    this.#standing.delete(at)
     for (const [index, choice] of node.choices.entries()) {
-      const world = new World(this.#model, schedule)
+      const isSecond = index === 1 && standing !== undefined
+      const world = isSecond ? standing : new World(this.#model, schedule)
       if (index === 0 && this.#known.get(world.fingerprint()) !== at) throw nondeterminism(this.#model)
       world.take(choice)
       this.#outcome.runs += 1
@@ -96,6 +101,7 @@ class HashedSearch {
     const at = this.#nodes.length
     if (at >= this.#maxStates) throw new Error(`${this.#model.name} has more than ${this.#maxStates} states.`)
     this.#known.set(fingerprint, at)
+    if (choices.length > 1) this.#standing.set(at, world)
     this.#nodes.push({ parent, by, choices, unmetGoals: world.unmetGoals(), isFaulty: faults.length > 0, next: [] })
     if (choices.length === 0) this.#outcome.terminals.add(fingerprint)
     for (const fault of faults) recordFault(this.#outcome, fault, this.#scheduleTo(at))

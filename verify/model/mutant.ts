@@ -19,6 +19,8 @@ export interface Mutant {
   readonly replace: string
   /** The fault that the checker must report. */
   readonly expect: string
+  /** The model known to show it, which is asked first: where many do not show it, to explore them takes long. */
+  readonly model?: string
 }
 
 /** Breaks a copy of the package source, hands its directory to `use`, and removes it again. */

@@ -74,7 +74,9 @@ async function findMutant<Cores>(
 ): Promise<{ outcome: Outcome; failure: Failure }> {
   return await withMutant(source.directory, mutant, async (directory) => {
     const found: string[] = []
-    for (const model of modelsOf(suite, await source.load(directory))) {
+    const isKnown = ({ name }: Model): number => (name === mutant.model ? 1 : 0)
+    const models = modelsOf(suite, await source.load(directory)).toSorted((a, b) => isKnown(b) - isKnown(a))
+    for (const model of models) {
       const outcome = exploreHashed(model, { until: mutant.expect })
       const failure = outcome.failures.get(mutant.expect)
       if (failure !== undefined) return { outcome, failure }

@@ -21,6 +21,8 @@ import type { MakeWorkload, Workload } from './workload.ts'
 const CLIENTS = 4
 /** Between two operations of a client, at most. */
 const THINK_MS = 60
+/** After which a client that has to wait looks again. */
+const WAIT_MS = 10
 /** Fewer prove too little. */
 const FAULTS_MIN = 5
 /** A seed that takes longer never comes to rest. */
@@ -123,19 +125,22 @@ class Safety {
 
   async #client(): Promise<void> {
     for (;;) {
+      while (!this.#mayGoOn()) await this.#town.lookout.until(() => this.#mayGoOn(), WAIT_MS)
       const step = this.#plan.steps[this.#taken]
       if (step === undefined) return
-      // What must not meet anything else is taken by the last client that works; the others wait here until it has begun.
-      const isAlone = this.#isExclusive(step)
-      if (this.#working >= (isAlone ? 1 : CLIENTS)) {
-        await this.#town.world.sleep(10)
-        continue
-      }
+      const working = this.#isExclusive(step) ? CLIENTS : 1
       this.#taken += 1
-      this.#working += isAlone ? CLIENTS : 1
+      this.#working += working
       await this.#take(step)
-      this.#working -= isAlone ? CLIENTS : 1
+      this.#working -= working
+      this.#town.lookout.changed()
     }
+  }
+
+  /** What must not meet anything else is taken by the last client that works; the others wait until it has begun. */
+  #mayGoOn(): boolean {
+    const step = this.#plan.steps[this.#taken]
+    return step === undefined || this.#working < (this.#isExclusive(step) ? 1 : CLIENTS)
   }
 
   #isExclusive(step: Step): boolean {

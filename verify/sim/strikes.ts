@@ -12,11 +12,16 @@ import type { FaultKind, Mend, Strike } from './faults/fault.ts'
 import { repair } from './repair.ts'
 import type { Town } from './town.ts'
 
+/** Of one that waited so long for somebody to hit that it would be over already. */
+const LASTS_MS_MIN = 200
+
 const EXCLUSIVE: readonly FaultKind[] = ['bit-rot']
 
 export class Strikes {
   readonly #town: Town
   readonly #active = new Map<number, { readonly kind: FaultKind; readonly mend: Mend }>()
+  /** Those that wait for somebody to hit. */
+  readonly #beginning = new Map<number, Promise<void>>()
 
   constructor(town: Town) {
     this.#town = town
@@ -28,6 +33,13 @@ export class Strikes {
   }
 
   async begin(strike: Strike): Promise<void> {
+    const begun = this.#begin(strike)
+    this.#beginning.set(strike.number, begun)
+    await begun
+    this.#beginning.delete(strike.number)
+  }
+
+  async #begin(strike: Strike): Promise<void> {
     const { number, kind, dice } = strike
     const random = new SeededRandom(dice)
     if (this.isExclusive(strike)) await this.mendAll()
@@ -45,6 +57,11 @@ export class Strikes {
   }
 
   async mend(number: number): Promise<void> {
+    const beginning = this.#beginning.get(number)
+    if (beginning !== undefined) {
+      await beginning
+      await this.#town.world.sleep(LASTS_MS_MIN)
+    }
     const active = this.#active.get(number)
     if (active === undefined) return
     this.#town.story.tell(`  ${number}: ${active.kind} is over`)

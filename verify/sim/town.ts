@@ -14,6 +14,7 @@ import type { VirtualWorld } from '../virtual/world.ts'
 import { type Answer, answerOf, brokenAnswer, SERVICE_NAMES, type ServiceName } from './answer.ts'
 import { Excuses } from './excuses.ts'
 import type { FaultKind } from './faults/fault.ts'
+import { Lookout } from './lookout.ts'
 import { Matrix } from './matrix.ts'
 import { merge, NODE_NAMES, TOKEN_FILE, townSettings, urlOf, WRITER } from './settings.ts'
 import { SimNode } from './sim-node.ts'
@@ -46,6 +47,8 @@ export class Town {
   /** May do everything at every service of every node. */
   readonly token: string
   readonly story: Story
+  /** For whoever waits for something that happens in the town. */
+  readonly lookout: Lookout
   readonly matrix = new Matrix()
   /** Faults that struck something. */
   faults = 0
@@ -57,6 +60,7 @@ export class Town {
   constructor(world: VirtualWorld, workloads: readonly Workload[]) {
     this.world = world
     this.story = new Story(world.clock)
+    this.lookout = new Lookout(world.clock)
     const rootKey = Buffer.from(world.random.bytes(32)).toString('hex')
     this.#client = world.machine('client').start()
     this.token = tokenOf(this.#client, rootKey)
@@ -116,10 +120,9 @@ export class Town {
   /** Waits for a moment in which a service of this node, one that the dice choose, is asked something; not for long. */
   async untilAsked(name: string, random: Random): Promise<void> {
     const service = SERVICE_NAMES[Math.floor(random.next() * SERVICE_NAMES.length)]
-    for (let ms = 0; ms < ASKED_MS_MAX; ms += 1) {
-      await this.world.sleep(1)
-      for (const underWay of this.#underWay) if (underWay.node === name && underWay.service === service) return
-    }
+    const isAsked = (): boolean =>
+      this.#underWay.values().some((underWay) => underWay.node === name && underWay.service === service)
+    await this.lookout.until(isAsked, 1, ASKED_MS_MAX)
   }
 
   /** These were hit, now. */
@@ -167,6 +170,7 @@ export class Town {
 
   #begin(underWay: UnderWay): void {
     this.#underWay.add(underWay)
+    this.lookout.changed()
     for (const { kind, nodes } of this.#striking)
       if (nodes.includes(underWay.node)) this.matrix.count(kind, underWay.service)
   }

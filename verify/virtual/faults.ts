@@ -74,6 +74,9 @@ export const STRIKES: Readonly<Record<Fault, readonly FaultyOperation[]>> = {
   'bit-flip': ['append', 'read'],
 }
 
+/** In the order in which dice are thrown for them. */
+const FAULTS: readonly Fault[] = ['io-error', 'no-space', 'short-write', 'torn-write', 'bit-flip']
+
 export class Faults {
   #plans: (FaultPlan & { left: number })[] = []
   /** Changed between one phase of a scenario and the next; all zero at first. */
@@ -112,8 +115,9 @@ export class Faults {
       this.#plans = this.#plans.filter((other) => other !== plan)
       return plan.fault
     }
-    for (const [fault, rate] of rated(this.rates)) {
-      if (STRIKES[fault].includes(operation) && chance.next() < rate) return fault
+    for (const fault of FAULTS) {
+      const rate = this.rates[fault] ?? 0
+      if (rate > 0 && STRIKES[fault].includes(operation) && chance.next() < rate) return fault
     }
     return undefined
   }
@@ -129,12 +133,4 @@ export class Faults {
     this.rates = {}
     this.slowness = 1
   }
-}
-
-function rated(rates: FaultRates): [Fault, number][] {
-  const faults: readonly Fault[] = ['io-error', 'no-space', 'short-write', 'torn-write', 'bit-flip']
-  return faults.flatMap((fault): [Fault, number][] => {
-    const rate = rates[fault] ?? 0
-    return rate > 0 ? [[fault, rate]] : []
-  })
 }

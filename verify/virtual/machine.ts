@@ -14,7 +14,7 @@ import {
   type MetricTable,
   SeededRandom,
 } from '@cairn/kernel'
-import { type Platform, systemCrypto, WorkerPool } from '@cairn/platform'
+import { type Platform, WorkerPool } from '@cairn/platform'
 import { Drive, type DriveOptions } from './disk/drive.ts'
 import { type Mount, VirtualDisk } from './disk/virtual-disk.ts'
 import { Faults } from './faults.ts'
@@ -184,7 +184,7 @@ export class VirtualMachine {
   }
 
   #platform(life: Life, runtime: VirtualRuntime, shared: SharedParts): VirtualPlatform {
-    const { network } = this.#world
+    const { network, crypto } = this.#world
     const mount: Mount = { life, drive: this.drive, faults: this.faults, runtime }
     const platform: VirtualPlatform = {
       ...runtime,
@@ -194,7 +194,7 @@ export class VirtualMachine {
       kv: new VirtualKvOpener(mount, this.shelves),
       transport: network.transport(life),
       lookup: network.lookup(life),
-      crypto: systemCrypto,
+      crypto,
       listen: (port, listener) => network.listen(life, port, listener),
       part: (metrics) => this.#platform(life, this.#runtime(life, metrics), shared),
     }

@@ -10,6 +10,7 @@ import { VirtualMachine } from './machine.ts'
 import { Links } from './network/links.ts'
 import { VirtualNetwork } from './network/virtual-network.ts'
 import { Outside } from './outside.ts'
+import { rememberingCrypto } from './remembering-crypto.ts'
 import { Trace } from './trace.ts'
 
 /** A simulation that has not come to rest after this much virtual time never will. */
@@ -20,6 +21,7 @@ export class VirtualWorld {
   readonly clock = new VirtualClock()
   readonly trace = new Trace()
   readonly outside = new Outside()
+  readonly crypto = rememberingCrypto()
   readonly network: VirtualNetwork
   /** The scenario's own dice. */
   readonly random: SeededRandom
@@ -51,15 +53,6 @@ export class VirtualWorld {
     await sleep(this.clock, ms)
   }
 
-  /** Lets everything that can go on without time passing do so. */
-  async #settle(): Promise<void> {
-    await this.clock.settle()
-    while (this.outside.busy) {
-      await this.outside.idle()
-      await this.clock.settle()
-    }
-  }
-
   /** Lets time pass until the work is done; throws what it throws, and names what is stuck if it never ends. */
   async run<T>(work: Promise<T>, virtualMsMax = VIRTUAL_MS_MAX): Promise<T> {
     const state = { isDone: false }
@@ -84,10 +77,14 @@ export class VirtualWorld {
   }
 
   async #pass(isDone: () => boolean, virtualMsMax: number): Promise<void> {
-    await this.#settle()
-    while (!isDone() && this.clock.fireNext()) {
+    const goesOn = (): boolean => {
       if (this.clock.now() > virtualMsMax) throw new Error(`Seed ${this.seed} never comes to rest.\n${this.#story()}`)
-      await this.#settle()
+      return !this.outside.busy && !isDone()
+    }
+    for (;;) {
+      await this.clock.fireWhile(goesOn)
+      if (!this.outside.busy) return
+      await this.outside.idle()
     }
   }
 

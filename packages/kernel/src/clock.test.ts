@@ -128,6 +128,51 @@ test('promise reactions run before the first timer and after each one', async ()
   assert.equal(clock.now(), 5)
 })
 
+test('timers fire one by one, with every promise reaction before each, while they may and there are any', async () => {
+  const clock = new VirtualClock()
+  const seen: string[] = []
+  const reactions: Promise<void>[] = []
+  const react = (name: string): void => {
+    const turns = async (): Promise<void> => {
+      for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
+      seen.push(name)
+    }
+    reactions.push(turns())
+  }
+  for (let number = 0; number < 100; number += 1) {
+    clock.timer(number, () => {
+      seen.push(`timer ${number}`)
+      react(`reaction ${number}`)
+    })
+  }
+  react('before')
+  await clock.fireWhile(() => clock.now() < 69)
+  const expected = Array.from({ length: 70 }, (_, number) => [`timer ${number}`, `reaction ${number}`])
+  assert.deepEqual(seen, ['before', ...expected.flat()])
+  await clock.fireWhile(() => true)
+  await Promise.all(reactions)
+  assert.deepEqual([seen.length, seen.at(-1), clock.pending()], [201, 'reaction 99', 0])
+})
+
+test('what a timer throws, or whoever is asked whether to go on, ends it', async () => {
+  const clock = new VirtualClock()
+  for (const message of ['first', 'second'])
+    clock.timer(1, () => {
+      throw new Error(message)
+    })
+  await assert.rejects(
+    clock.fireWhile(() => true),
+    { message: 'first' },
+  )
+  await assert.rejects(
+    clock.fireWhile(() => {
+      throw new Error('no')
+    }),
+    { message: 'no' },
+  )
+  assert.equal(clock.pending(), 1)
+})
+
 test('a timer of the system clock is canceled for good, and one that is due comes soon', async () => {
   const clock = new SystemClock()
   const startedAt = clock.now()

@@ -165,7 +165,8 @@ export class VirtualClock implements Clock {
    * no timer is left.
    */
   async fireWhile(goesOn: () => boolean): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
+    let failure: { readonly error: unknown } | undefined
+    await new Promise<void>((resolve) => {
       let isOver = false
       let left = 0
       const step = (): void => {
@@ -174,7 +175,7 @@ export class VirtualClock implements Clock {
           isOver = !goesOn() || !this.fireNext()
         } catch (error) {
           isOver = true
-          reject(error)
+          failure = { error }
         }
         left -= 1
         if (isOver) resolve()
@@ -186,6 +187,7 @@ export class VirtualClock implements Clock {
       }
       ask()
     })
+    if (failure !== undefined) throw failure.error
   }
 
   #dropCanceled(): void {

@@ -27,6 +27,12 @@ test('what nobody threw on purpose is Internal, with its cause', () => {
   assert.equal(toCairnError('text').message, 'text')
 })
 
+test('what went wrong first counts, not that tidying up after it failed as well', () => {
+  const first = new CairnError('StorageBusy', 'no space')
+  const inner = new SuppressedError(new Error('close'), first)
+  assert.equal(toCairnError(new SuppressedError(new Error('close'), inner)), first)
+})
+
 test('codes are distinct and of one form, and every row is a sentence', () => {
   const codes = Object.values(ERRORS).map(({ code }) => code)
   assert.equal(new Set(codes).size, codes.length)

@@ -191,5 +191,7 @@ export function isKind(error: unknown, kind: ErrorKind): error is CairnError {
 /** Any thrown value as one of ours; what we did not throw on purpose is `Internal`. */
 export function toCairnError(error: unknown): CairnError {
   if (error instanceof CairnError) return error
+  // What went wrong first counts, not that tidying up after it failed as well.
+  if (error instanceof SuppressedError) return toCairnError(error.suppressed)
   return new CairnError('Internal', error instanceof Error ? error.message : String(error), { cause: error })
 }

@@ -8,7 +8,7 @@
  * orders the records of one publisher about one object; `exp` (Unix seconds) ends it, whatever was announced later.
  */
 import { CairnError } from '@cairn/kernel'
-import type { Crypto } from '@cairn/platform'
+import type { Crypto, Sign } from '@cairn/platform'
 import {
   type Address,
   addressFromDigest,
@@ -52,12 +52,26 @@ const CLOCK_SKEW_MS = 60_000
 const REGION = /^[a-z0-9][a-z0-9-]{0,31}$/
 const CONTEXT = new TextEncoder().encode('cairn-provider/v1\0')
 
-/** Signs a claim with the node's 32-byte seed. */
+/** Whoever signs: the peer id and the key behind it, made once. */
+export interface RecordKey {
+  readonly publisher: string
+  readonly sign: Sign
+}
+
+/** The key of a node's 32-byte seed. */
+export function recordKeyOf(crypto: Crypto, seed: Uint8Array): RecordKey {
+  return { publisher: peerIdFromKey(crypto.ed25519PublicKey(seed)), sign: crypto.ed25519Signer(seed) }
+}
+
+/** Signs one claim with the node's 32-byte seed. */
 export function signRecord(crypto: Crypto, seed: Uint8Array, claim: ProviderClaim): SignedProviderRecord {
-  const publisher = peerIdFromKey(crypto.ed25519PublicKey(seed))
+  return signRecordWith(recordKeyOf(crypto, seed), claim)
+}
+
+export function signRecordWith({ publisher, sign }: RecordKey, claim: ProviderClaim): SignedProviderRecord {
   const record = checkedRecord({ ...claim, publisher })
   const fields = fieldsOf(record)
-  const bytes = encodeCbor({ ...fields, sig: crypto.ed25519Signer(seed)(messageOf(fields)) })
+  const bytes = encodeCbor({ ...fields, sig: sign(messageOf(fields)) })
   if (bytes.length > RECORD_BYTES_MAX) throw oversized(bytes.length)
   return { ...record, bytes }
 }

@@ -111,7 +111,7 @@ function readText(bytes: Uint8Array): string {
 }
 
 function refuseControls(bytes: Uint8Array): void {
-  if (bytes.some((byte) => byte < SPACE && byte !== NEWLINE)) throw malformed('holds control characters')
+  for (const byte of bytes) if (byte < SPACE && byte !== NEWLINE) throw malformed('holds control characters')
 }
 
 function malformed(why: string): CairnError {

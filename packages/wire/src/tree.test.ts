@@ -103,6 +103,6 @@ test('any directory reads back, sorted by the UTF-8 bytes of its names', () => {
       const sorted = [...entries].sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))
       assert.deepEqual(read, sorted)
     }),
-    { numRuns: 500 },
+    { numRuns: 200 },
   )
 })

@@ -1,11 +1,13 @@
-/** A real node in a process of its own, with an edge, told what to publish by the same commands people use. */
+/** A whole node with an edge, in this process or one of its own, told what to publish by the same commands people use. */
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { dirname, join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
+import { SystemClock, sleep } from '@cairn/kernel'
 import { main } from '../../../cli/src/main.ts'
 import { Capture } from '../../../cli/test/capture.ts'
+import { InnerNode } from '../../../cli/test/inner-node.ts'
 import { firstLine, NODE_WAIT_MS, Workplace } from '../../../cli/test/processes.ts'
 
 export interface Answer {
@@ -35,6 +37,7 @@ export async function ask(url: URL, { method = 'GET', headers = {} }: Ask = {}):
 
 export class EdgeNode implements AsyncDisposable {
   readonly #workplace: Workplace
+  #node: InnerNode | undefined
   #urls: Readonly<Record<string, readonly string[]>> = {}
 
   private constructor(workplace: Workplace) {
@@ -43,24 +46,34 @@ export class EdgeNode implements AsyncDisposable {
 
   /** Ready, with this configuration, on free ports; all services unless some are named. */
   static async start(toml: string, services: readonly string[] = []): Promise<EdgeNode> {
+    const chosen = services.length === 0 ? {} : { services: services.join(',') }
+    return await EdgeNode.#made(toml, async (node) => {
+      node.#node = await InnerNode.start({ data: node.path('data'), config: node.path('node.toml'), ...chosen })
+      return node.#node.urls
+    })
+  }
+
+  /** The same, with every service, in a process of its own: for who has to be served while this one is busy. */
+  static async launch(toml: string): Promise<EdgeNode> {
+    return await EdgeNode.#made(toml, async (node) => {
+      const args = ['start', '--port-base', '0', '--config', node.path('node.toml'), '--data', node.path('data')]
+      const child = node.#workplace.launch(args, { waitMs: NODE_WAIT_MS })
+      // A pipe nobody reads fills up, and then its writer waits.
+      child.stderr?.resume()
+      return (JSON.parse(await firstLine(child)) as { urls: Record<string, string[]> }).urls
+    })
+  }
+
+  static async #made(toml: string, start: (node: EdgeNode) => Promise<InnerNode['urls']>): Promise<EdgeNode> {
     const node = new EdgeNode(await Workplace.make())
     try {
-      await node.#launch(toml, services)
+      await writeFile(node.path('node.toml'), toml)
+      node.#urls = await start(node)
     } catch (error) {
       await node[Symbol.asyncDispose]()
       throw error
     }
     return node
-  }
-
-  async #launch(toml: string, services: readonly string[]): Promise<void> {
-    await writeFile(this.path('node.toml'), toml)
-    const chosen = services.length === 0 ? [] : ['--services', services.join(',')]
-    const args = ['start', '--port-base', '0', '--config', this.path('node.toml'), '--data', this.path('data')]
-    const child = this.#workplace.launch([...args, ...chosen], { waitMs: NODE_WAIT_MS })
-    // A pipe nobody reads fills up, and then its writer waits.
-    child.stderr?.resume()
-    this.#urls = (JSON.parse(await firstLine(child)) as { urls: Record<string, string[]> }).urls
   }
 
   /** Another configuration from now on, of keys that need no restart. */
@@ -108,6 +121,7 @@ export class EdgeNode implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#node?.[Symbol.asyncDispose]()
     await this.#workplace[Symbol.asyncDispose]()
   }
 }
@@ -120,8 +134,12 @@ export async function eventually(what: () => Promise<Answer>, isRight: (answer: 
     if (isRight(answer)) return answer
     const { status, body } = answer
     assert.ok(performance.now() - startedAt < PATIENCE_MS, `still ${status} ${body.toString().slice(0, 200)}`)
+    await sleep(CLOCK, ASK_EVERY_MS)
   }
 }
 
 /** However busy the machine is. */
 const PATIENCE_MS = 15_000
+/** Whoever asks without a pause takes the processor from who is to answer. */
+const ASK_EVERY_MS = 20
+const CLOCK = new SystemClock()

@@ -188,6 +188,8 @@ function isNobodyTheWinner(told: readonly Told[]): boolean {
   return ends.every((end) => end?.tag === 'refused')
 }
 
+const SIGNERS_ROTATE = 'committer: signers rotate while another proposal is committed'
+
 export const COMMITTER: Suite<RegistryCores> = {
   name: 'the Committer, its callers and a shutdown',
   smallest: (cores) => [
@@ -235,7 +237,7 @@ export const COMMITTER: Suite<RegistryCores> = {
       failures: 0,
       expiries: 0,
     }),
-    committing(cores, 'committer: signers rotate while another proposal is committed', {
+    committing(cores, SIGNERS_ROTATE, {
       clients: { alice: ['commit rotation'], bob: ['commit other'] },
       failures: 0,
       expiries: 0,
@@ -282,6 +284,7 @@ export const COMMITTER: Suite<RegistryCores> = {
       find: 'draft.commit(judged.commit, index)',
       replace: 'draft.commit({ ...judged.commit, state }, index)',
       expect: 'committed-for-old-signers',
+      model: SIGNERS_ROTATE,
     },
     {
       name: 'a batch is chained to the head before it',

@@ -28,10 +28,11 @@ export function failingDrive(kind: 'io-error' | 'no-space' | 'short-write' | 'to
     const struck = new DisposableStack()
     faults.onStrike = (fault: DriveFault) => {
       seen.add(fault)
+      town.lookout.changed()
       if (fault !== 'bit-flip' && !struck.disposed) struck.use(town.striking(fault, [name]))
     }
     return async () => {
-      for (let ms = 0; ms < FIRST_MS_MAX && !seen.has(kind); ms += 1) await town.world.sleep(1)
+      if (!seen.has(kind)) await town.lookout.until(() => seen.has(kind), 1, FIRST_MS_MAX)
       first[Symbol.dispose]()
       faults.rates = { ...faults.rates, [kind]: 0 }
       struck.dispose()

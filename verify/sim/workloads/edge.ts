@@ -36,6 +36,8 @@ export class EdgeWorkload implements Workload {
     edge: {
       mode: 'live',
       cas_max_bytes: '1MiB',
+      // Less than a client waits: who joins a fill that lost a packet is told in time.
+      fill_timeout: '1s',
       allow: [UPSTREAM],
       routes: { up: { upstream: `https://${UPSTREAM}/`, pass_methods: ['PUT'] } },
     },

@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
 import { type Item, itemHash, type NameItem, parseProof, parseTrust, type TrustFile, verifyProof } from '@cairn/names'
-import { readSmallFile, systemCrypto } from '@cairn/platform'
+import { readSmallFile } from '@cairn/platform'
 import { type Address, addressOf, toHex } from '@cairn/wire'
 import { noise } from '../../virtual/noise.ts'
 import type { Answer } from '../answer.ts'
@@ -195,7 +195,8 @@ export class IndexWorkload implements Workload {
     if (outcomeOf('resolve name', answer, [200], ['404 not_found']) !== 'acknowledged') return undefined
     const { manifest_cid: meaning, proof = '' } = answer.json() as { manifest_cid: Address; proof?: string }
     assert.ok(this.#names.get(name)?.tried.has(meaning), `${node.name} says that ${name} means what nobody proposed`)
-    const verdict = verifyProof(parseProof(Buffer.from(proof)), this.#trust, systemCrypto, { now: town.clock.wall() })
+    const { clock, world } = town
+    const verdict = verifyProof(parseProof(Buffer.from(proof)), this.#trust, world.crypto, { now: clock.wall() })
     assert.ok(verdict.kind === 'verified' && verdict.finding.type === 'name', `${node.name} cannot prove ${name}`)
     assert.equal(verdict.finding.item?.manifest, meaning)
     return meaning

@@ -1,7 +1,7 @@
 /** The log of the registry as a stranger reads it: all of it, every entry judged, the root of every size computed. */
 import assert from 'node:assert/strict'
 import { decodeLeaf, type Item, LogReplay, type MadeVersion, type TrustFile } from '@cairn/names'
-import { systemCrypto } from '@cairn/platform'
+import type { Crypto } from '@cairn/platform'
 import {
   decodeEntryBundle,
   Frontier,
@@ -35,8 +35,8 @@ export interface SeenCheckpoint {
 export type Get = (path: string) => Promise<Answer>
 
 /** What a signed note says, if the log signed it. */
-export function checkpointIn(note: Uint8Array, { origin, logKeys }: TrustFile): SeenCheckpoint {
-  const { checkpoint } = openCheckpoint(note, { origin, logKeys, cosignerKeys: [] }, systemCrypto)
+export function checkpointIn(note: Uint8Array, { origin, logKeys }: TrustFile, crypto: Crypto): SeenCheckpoint {
+  const { checkpoint } = openCheckpoint(note, { origin, logKeys, cosignerKeys: [] }, crypto)
   return { size: checkpoint.size, root: toHex(checkpoint.root) }
 }
 
@@ -47,9 +47,9 @@ export async function readEntries(get: Get): Promise<Uint8Array[]> {
 }
 
 /** Reads the log up to its checkpoint; throws at the first entry that could not have been made by its rules. */
-export async function readLog(get: Get, trust: TrustFile): Promise<ReadLog> {
-  const { size, root } = checkpointIn((await get('/log/checkpoint')).body, trust)
-  const read = await replay(await entriesOf(get, size), trust)
+export async function readLog(get: Get, trust: TrustFile, crypto: Crypto): Promise<ReadLog> {
+  const { size, root } = checkpointIn((await get('/log/checkpoint')).body, trust, crypto)
+  const read = await replay(await entriesOf(get, size), trust, crypto)
   assert.equal(read.roots[size], root, `the entries of the log are not those of its checkpoint of size ${size}`)
   return read
 }
@@ -64,8 +64,12 @@ async function entriesOf(get: Get, size: number): Promise<Uint8Array[]> {
   return entries
 }
 
-async function replay(entries: readonly Uint8Array[], { origin, genesis }: TrustFile): Promise<ReadLog> {
-  const log = new LogReplay(origin, systemCrypto, async (version) => await Promise.reject(noPayload(version)))
+async function replay(
+  entries: readonly Uint8Array[],
+  { origin, genesis }: TrustFile,
+  crypto: Crypto,
+): Promise<ReadLog> {
+  const log = new LogReplay(origin, crypto, async (version) => await Promise.reject(noPayload(version)))
   const frontier = new Frontier()
   const roots = [toHex(frontier.root())]
   const versions: LoggedVersion[] = []

@@ -19,7 +19,6 @@ import {
   type Verdict,
   verifyProof,
 } from '@cairn/names'
-import { systemCrypto } from '@cairn/platform'
 import { type Address, addressOf, toHex } from '@cairn/wire'
 import type { VersionFacts } from '../../../services/registry/src/domain/versions.ts'
 import type { Answer } from '../answer.ts'
@@ -82,7 +81,7 @@ export class RegistryWorkload implements Workload {
       await this.#find(town, name)
       assert.equal(await this.#prove(town, name), 'acknowledged')
     }
-    const log = await readLog(async (path) => await this.#get(town, path), trust)
+    const log = await readLog(async (path) => await this.#get(town, path), trust, town.world.crypto)
     this.book.hold(log, genesis)
     assert.ok(this.book.commitsTold > 0 && this.proofsVerified > 0, 'nothing was committed or proved')
   }
@@ -159,7 +158,7 @@ export class RegistryWorkload implements Workload {
   async #readCheckpoint(town: Town): Promise<Outcome> {
     const answer = await this.#send(town, 'GET', '/log/checkpoint')
     const outcome = outcomeOf('checkpoint', answer, [200])
-    if (outcome === 'acknowledged') this.book.see(checkpointIn(answer.body, this.#started().trust))
+    if (outcome === 'acknowledged') this.book.see(checkpointIn(answer.body, this.#started().trust, town.world.crypto))
     return outcome
   }
 
@@ -174,7 +173,7 @@ export class RegistryWorkload implements Workload {
     const { trust } = this.#started()
     const proof = parseProof(answer.body)
     const options = { now: town.clock.wall(), ...(pin === undefined ? {} : { pin }) }
-    const verdict = verifyProof(proof, trust, systemCrypto, options)
+    const verdict = verifyProof(proof, trust, town.world.crypto, options)
     if (verdict.kind !== 'verified') throw new Error(`The proof of ${name} does not hold: ${wordsOf(verdict)}`)
     const { finding } = verdict
     assert.ok(finding.type === 'name' && finding.name === name)
@@ -183,7 +182,7 @@ export class RegistryWorkload implements Workload {
     const meaning = finding.item === null ? NOTHING : meaningText(set?.artifact.version ?? 0, finding.item)
     this.book.read({ tag: 'name', name }, meaning, invoked)
     this.book.read({ tag: 'head' }, headText(finding.head), invoked)
-    this.book.see(checkpointIn(proof.checkpoint, trust))
+    this.book.see(checkpointIn(proof.checkpoint, trust, town.world.crypto))
     if (this.#pin === undefined || verdict.pin.size > this.#pin.size) this.#pin = verdict.pin
     this.proofsVerified += 1
     return outcome

@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { type ConfigProblem, problemsOf } from './problem.ts'
-import { type ConfigSchemas, type ConfigValues, declaredKeys } from './setting.ts'
+import { type ConfigSchemas, type ConfigValues, type DeclaredKey, declaredKeys } from './setting.ts'
 import { type ConfigSources, readLayers } from './sources.ts'
 
 export type Loaded<S extends ConfigSchemas> =
   | {
       readonly tag: 'loaded'
+      /** Every declared key. */
+      readonly keys: readonly DeclaredKey[]
       readonly values: ConfigValues<S>
       /** By full key, every declared key included. */
       readonly origins: Readonly<Record<string, string>>
@@ -21,7 +23,7 @@ export async function loadConfig<S extends ConfigSchemas>(schemas: S, sources: C
   const problems = [...layers.problems, ...invalid]
   if (!whole.success || problems.length > 0) return { tag: 'refused', problems }
   const origins = Object.fromEntries(keys.map(({ key }) => [key, layers.origins.get(key) ?? 'default']))
-  return { tag: 'loaded', values: frozen(whole.data) as ConfigValues<S>, origins }
+  return { tag: 'loaded', keys, values: frozen(whole.data) as ConfigValues<S>, origins }
 }
 
 /** A snapshot is shared by everybody who reads it, so nobody may change it. */

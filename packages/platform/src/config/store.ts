@@ -12,7 +12,7 @@ import { Config, type ConfigSnapshot, type MetricTable, type Runtime, toCairnErr
 import type { z } from 'zod'
 import { type Loaded, loadConfig } from './load.ts'
 import { type ConfigProblem, type RefusalReason, renderProblems, valueAt } from './problem.ts'
-import { type ConfigSchemas, type ConfigValues, type DeclaredKey, declaredKeys, type Reload } from './setting.ts'
+import { type ConfigSchemas, type ConfigValues, type DeclaredKey, type Reload } from './setting.ts'
 import type { ConfigSources } from './sources.ts'
 
 /** Who asked for a reload; a label, so a closed set. */
@@ -88,7 +88,7 @@ export class ConfigStore<S extends ConfigSchemas> {
   private constructor(schemas: S, sources: ConfigSources, first: Loaded<S> & { tag: 'loaded' }) {
     this.#schemas = schemas
     this.#sources = sources
-    this.#keys = declaredKeys(schemas)
+    this.#keys = first.keys
     const services = Object.keys(schemas).map((service) => {
       const config = new Config(this.#snapshotOf(service, first.values, first.origins))
       return [service, { config, follower: undefined }]

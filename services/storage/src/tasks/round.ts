@@ -1,12 +1,12 @@
 /** Work that is done again and again, with a pause in between. */
-import { CairnError, type ErrorKind, sleep, type TaskBody } from '@cairn/kernel'
+import { CairnError, type ErrorKind, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 
 /** What the drive does not allow now and may allow later. */
 const CAN_WAIT: readonly ErrorKind[] = ['StorageBusy', 'Timeout', 'Busy']
 
 export function canWait(error: unknown): boolean {
-  return error instanceof CairnError && CAN_WAIT.includes(error.kind)
+  return CAN_WAIT.includes(toCairnError(error).kind)
 }
 
 /**
