@@ -5,11 +5,13 @@
  *     node verify/sim/main.ts --seeds 1-100 --jobs 2   many, and which fault struck which service
  *     node verify/sim/main.ts --seed 7 --minimise      a failing seed with what it does not need left out, kept in verify/seeds
  *     node verify/sim/main.ts --plan FILE              what was kept
+ *     node verify/sim/main.ts --seeds 1-100 --record   a row in docs/simulation.md as well
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { minimise } from './minimise.ts'
 import { type Plan, planOf } from './plan.ts'
+import { recordCampaign } from './record.ts'
 import { Summary, storyOf } from './report.ts'
 import { runHere, runInProcesses, runPlan, type SeedOutcome } from './run-seeds.ts'
 
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     plan: { type: 'string' },
     minimise: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
   },
 })
 
@@ -37,6 +40,7 @@ function seedsOf(text: string): number[] {
 }
 
 const summary = new Summary()
+const failed: number[] = []
 
 function tell(outcome: SeedOutcome): void {
   if (outcome.tag === 'held') {
@@ -48,6 +52,7 @@ function tell(outcome: SeedOutcome): void {
     return
   }
   process.exitCode = 1
+  failed.push(outcome.seed)
   print(storyOf(outcome.seed, outcome.message, outcome.story))
 }
 
@@ -74,5 +79,6 @@ else if (values.plan !== undefined) tell(await runPlan(plan))
 else if (values.json) for await (const outcome of runHere(seeds)) print(JSON.stringify(outcome))
 else {
   await runInProcesses(seeds, Number(values.jobs), tell)
+  if (values.record) recordCampaign(values.seeds ?? values.seed ?? '1', summary, failed)
   print(`${summary.line}\n\n${summary.matrix.render()}`)
 }
