@@ -188,5 +188,6 @@ models, seeds and most tests this was not repeated.
 How to read it: bounds and the choice of tools were made smaller during the run, because the machine was shared. The rows up
 to \`signature-prefix\` had up to six simulators and 30 s, later ones those that \`tools.ts\` names now; the five plants in
 storage were given to its simulators a second time, to fewer of them; registry and storage have only some of their tests. A
-miss of a few seeds is a weak miss. "It does not end" means only that it took more than twice as long as without the plant.
+miss of a few seeds is a weak miss. The town was run again later, a minute for each plant, on a newer tree. "It does not
+end" means only that it took more than twice as long as without the plant.
 `
