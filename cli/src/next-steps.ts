@@ -60,7 +60,11 @@ const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
   no_token: ({ dataFlag }) => [`npx cairn status${dataFlag}`],
   not_found: ({ dataFlag }) => [`npx cairn ls${dataFlag}`],
   not_ready: ({ dataFlag }) => [`npx cairn status${dataFlag}`],
+  // Each service has its own name for it.
   malformed: help,
+  MALFORMED: help,
+  Malformed: help,
+  bad_request: help,
   pack_configured: ({ dataFlag }) => [`npx cairn pack ls${dataFlag}`, 'npx cairn config print --origin'],
   provider_off: () => ['npx cairn hook add PROVIDER', 'npx cairn config validate'],
   proof_damaged: () => ['npx cairn name show NAME --proof FILE'],
