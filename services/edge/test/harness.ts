@@ -46,6 +46,12 @@ export const LIVE = {
   ingress: { max_rps: 0 },
 } as const satisfies z.input<typeof edgeSection>
 
+/** The same, and a PUT is passed on. */
+export const PASSING = {
+  ...LIVE,
+  routes: { up: { upstream: 'https://up.example/', pass_methods: ['PUT' as const] } },
+}
+
 export const UP_PATH = '/edge/assets/u/up/a'
 export const FRESH = { 'cache-control': 'max-age=60' }
 

@@ -5,7 +5,7 @@ import { isKind } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
 import { noise } from '../../../verify/virtual/noise.ts'
 import type { Upstream } from './fake-upstream.ts'
-import { FRESH, isProblem, LIVE, UP_PATH as PATH, TestEdge, withEdge } from './harness.ts'
+import { FRESH, isProblem, LIVE, PASSING, UP_PATH as PATH, TestEdge, withEdge } from './harness.ts'
 
 describe('a fill', () => {
   test('is one question, whoever asks, and a hit after that', async () => {
@@ -404,7 +404,7 @@ describe('a stored response', () => {
   })
 
   test('is not stored by a fill that began before an unsafe method succeeded', async () => {
-    const config = { ...LIVE, routes: { up: { upstream: 'https://up.example/', pass_methods: ['PUT' as const] } } }
+    const config = PASSING
     await withEdge(
       ({ method }, count) => ({ headers: method === 'GET' ? FRESH : {}, body: [`body ${count}`, 500, '.'] }),
       async (edge) => {
@@ -420,7 +420,7 @@ describe('a stored response', () => {
   })
 
   test('that was made invalid on its way is still read to its end by whoever began', async () => {
-    const config = { ...LIVE, routes: { up: { upstream: 'https://up.example/', pass_methods: ['PUT' as const] } } }
+    const config = PASSING
     const body = noise(5 * 1024 * 1024)
     await withEdge(
       ({ method }) => (method === 'GET' ? { headers: FRESH, body: [body.subarray(0, 9), 200, body.subarray(9)] } : {}),
@@ -455,7 +455,7 @@ describe('a stored response', () => {
   test('that was replaced while the drive refused is not back after a restart', async () => {
     let body = 'old'
     const upstream: Upstream = ({ method }) => (method === 'GET' ? { headers: FRESH, body: [body] } : { status: 204 })
-    const config = { ...LIVE, routes: { up: { upstream: 'https://up.example/', pass_methods: ['PUT' as const] } } }
+    const config = PASSING
     const first = await TestEdge.start({ upstream, config })
     await first.get(PATH)
     // The same bytes under another name, so that they stay.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { noise } from '../../../verify/virtual/noise.ts'
 import type { Told, Upstream } from './fake-upstream.ts'
-import { FRESH, LIVE, UP_PATH as PATH, withEdge } from './harness.ts'
+import { FRESH, LIVE, PASSING, UP_PATH as PATH, withEdge } from './harness.ts'
 
 /** Holds for ten seconds; asked about it, the upstream takes three to say that it still does. */
 function slowly(body: (path: string, count: number) => Uint8Array | string): Upstream {
@@ -12,8 +12,6 @@ function slowly(body: (path: string, count: number) => Uint8Array | string): Ups
       ? { headers: { 'cache-control': 'max-age=10', etag: '"v1"' }, body: [body(url.pathname, count)] }
       : { status: 304, headers: { 'cache-control': 'max-age=60', etag: '"v1"' }, afterMs: 3000 }
 }
-
-const PASSING = { ...LIVE, routes: { up: { upstream: 'https://up.example/', pass_methods: ['PUT' as const] } } }
 
 describe('a stored response the upstream is asked about', () => {
   test('that is made invalid meanwhile is whole for whoever asked before, and is not back when it still holds', async () => {

@@ -4,8 +4,7 @@
  *     peer ──▶ known, put, commit, remove, stat, page ──▶ the drives of this node, and nobody further
  */
 import { CairnError } from '@cairn/kernel'
-import type { Address, Manifest } from '@cairn/wire'
-import { noSuchObject } from '../errors.ts'
+import type { Address } from '@cairn/wire'
 import type { DriveTarget } from './drive-target.ts'
 import { placementOrder } from './placement-core.ts'
 import type { CopyFacts, CopyRow, KnownCopy, Stored, WholeCopy } from './target.ts'
@@ -82,13 +81,6 @@ export class OwnCopies {
   async stat(id: Address): Promise<CopyFacts | undefined> {
     this.mustBeReadable()
     return await (await this.holder(id))?.stat(id)
-  }
-
-  async manifest(id: Address): Promise<Manifest | undefined> {
-    this.mustBeReadable()
-    const holder = await this.holder(id)
-    if (holder === undefined) throw noSuchObject(id)
-    return await holder.manifest(id)
   }
 
   /** The drive with the newest copy, unless a delete is newer; none of those that cannot be read. */
