@@ -16,6 +16,7 @@ import {
 } from '@cairn/tlog'
 import { equalBytes } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
+import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import { TestService, tokenFor } from './harness.ts'
 import { ALICE, address, named, rootsOf, Story } from './signers.ts'
 
@@ -95,6 +96,19 @@ test('full tiles match their parents after a restart; narrower partial tiles sta
   ])
     isProblem(await tile(path), 404, 'NotFound')
   await again.stop()
+})
+
+test('followers that ask for the last tile one after the other cost the drive one reading of each entry', async () => {
+  const shut = gates()
+  const service = await TestService.start({ ...QUICK, wrap: (platform) => gated(platform, shut) })
+  await grow(service, 40)
+  const bundle = async () => await service.ask('GET', '/log/tile/entries/000.p/41', { token: null })
+  const first = await bundle()
+  assert.equal(first.status, 200)
+  shut.reads.shut()
+  assert.ok((await bundle()).body.equals(first.body))
+  shut.reads.open()
+  await service.stop()
 })
 
 test('proofs of every version and of names verify offline, also after a restart and against an older pin', async () => {

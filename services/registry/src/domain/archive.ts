@@ -16,13 +16,16 @@ export interface ArchivedArtifact {
   readonly record: Uint8Array
 }
 
-/** Artifacts that were read last stay in memory: genesis and HEAD are in every proof, also while the drive hangs. */
+/**
+ * What was read last stays in memory: genesis and HEAD are in every proof, also while the drive hangs, and whoever follows
+ * the log asks for its last, unfinished tile after every commit.
+ */
 const RECENT_BYTES_MAX = 4 * 1024 * 1024
 
 export class Archive {
   readonly #log: RegistryLog
   readonly #versions: Versions
-  readonly #recent = new Map<number, Uint8Array>()
+  readonly #recent = new Map<string, Uint8Array>()
   #recentBytes = 0
 
   constructor(log: RegistryLog, versions: Versions) {
@@ -30,8 +33,10 @@ export class Archive {
     this.#versions = versions
   }
 
+  /** The bytes of an entry; `Pruned` if retention removed them. */
   async entry(index: number): Promise<Uint8Array> {
-    return await this.#log.entry(index)
+    if (this.#log.entryBytes(index) === undefined) throw pruned(`Entry ${index}`, this.#log.minimumIndex)
+    return await this.#recall(`entry ${index}`, async () => await this.#log.entry(index))
   }
 
   /** How long these entries are together; `Pruned` if one of them is not there any more. */
@@ -50,8 +55,7 @@ export class Archive {
     const { log_index: index } = this.#versions.facts(version)
     const { minimumIndex } = this.#log
     if (index < minimumIndex && !this.#log.isKept(version)) throw pruned(`Version ${version}`, minimumIndex)
-    const record = this.#recent.get(version) ?? (await this.fresh(version))
-    this.#remember(version, record)
+    const record = await this.#recall(`artifact ${version}`, async () => await this.fresh(version))
     return { bytes: readArtifactRecord(record).artifact, record, signerSet: () => signerSetProofOf(record) }
   }
 
@@ -67,18 +71,20 @@ export class Archive {
     return record
   }
 
-  #remember(version: number, record: Uint8Array): void {
-    this.#forget(version)
-    this.#recent.set(version, record)
-    this.#recentBytes += record.length
+  async #recall(key: string, read: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    const bytes = this.#recent.get(key) ?? (await read())
+    this.#forget(key)
+    this.#recent.set(key, bytes)
+    this.#recentBytes += bytes.length
     for (const [oldest] of this.#recent) {
-      if (this.#recentBytes <= RECENT_BYTES_MAX) return
+      if (this.#recentBytes <= RECENT_BYTES_MAX) break
       this.#forget(oldest)
     }
+    return bytes
   }
 
-  #forget(version: number): void {
-    this.#recentBytes -= this.#recent.get(version)?.length ?? 0
-    this.#recent.delete(version)
+  #forget(key: string): void {
+    this.#recentBytes -= this.#recent.get(key)?.length ?? 0
+    this.#recent.delete(key)
   }
 }
