@@ -20,7 +20,7 @@ export interface Plan {
   readonly steps: readonly Step[]
 }
 
-const OPERATIONS = 210
+const OPERATIONS = 200
 /** How many of eleven operations are of each service: what the registry is asked for takes five requests and a dozen signatures. */
 const SHARES: Readonly<Record<ServiceName, number>> = { edge: 3, interop: 3, storage: 2, index: 2, registry: 1 }
 const STRIKES_MIN = 7

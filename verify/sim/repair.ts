@@ -1,4 +1,9 @@
-/** All is well again: every node up and ready, every object with all its copies. */
+/**
+ * All is well again: every node up and ready, every object with all its copies, as the nodes themselves say.
+ *
+ *     all up ─▶ all ready ─▶ everything read and proved ─▶ nothing to repair, twice in a row, at every node
+ */
+import type { Answer } from './answer.ts'
 import type { SimNode } from './sim-node.ts'
 import type { Town } from './town.ts'
 
@@ -6,15 +11,78 @@ import type { Town } from './town.ts'
 const STARTS_MAX = 3
 /** From then on everything is ready. */
 const READY_MS_MAX = 15_000
-/** Long enough for peers to find each other, and for a few rounds of scrub and repair. */
-const REPAIR_MS = 8000
+/** From then on every object has been read and has all its copies. */
+const REPAIR_MS_MAX = 30_000
+/** Between two looks. */
+const LOOK_MS = 300
+/** A round of repairs that was under way when it was asked for another one may have begun too early to be believed. */
+const LOOKS_CONTENT = 2
 
 /** To be called when nothing is wrong any more. */
 export async function repair(town: Town): Promise<void> {
   for (const node of town.nodes) await bringUp(town, node)
   await untilReady(town)
-  for (const node of town.nodes) await town.send(node, 'storage', 'POST', '/admin/scrub')
-  await town.world.sleep(REPAIR_MS)
+  const until = town.clock.now() + REPAIR_MS_MAX
+  await Promise.all(town.nodes.map(async (node) => await scrub(town, node, until)))
+  for (let content = 0; content < LOOKS_CONTENT; ) {
+    for (const node of town.nodes) await ask(town, node, 'POST', '/admin/repair')
+    await town.world.sleep(LOOK_MS)
+    const whys = await Promise.all(town.nodes.map(async (node) => await whyNotContent(town, node)))
+    const why = whys.find((each) => each !== undefined)
+    content = why === undefined ? content + 1 : 0
+    mustNotBeLate(town, until, why)
+  }
+}
+
+/** Reads everything a node has, from its beginning: a round that was under way may have passed what has rotted since. */
+async function scrub(town: Town, node: SimNode, until: number): Promise<void> {
+  for (let wasUnderWay = true; wasUnderWay; ) {
+    const before = (await ask(town, node, 'POST', '/admin/scrub')).json() as Scrubbed
+    wasUnderWay = before.state === 'reading'
+    for (let last = before; last.completed_at === before.completed_at; ) {
+      await town.world.sleep(LOOK_MS)
+      last = (await reportOf(town, node)).scrub
+      mustNotBeLate(town, until, `${node.name} has not read everything.`)
+    }
+  }
+}
+
+interface Scrubbed {
+  readonly state: 'reading' | 'waiting'
+  readonly completed_at: number | null
+}
+
+interface Durability {
+  readonly scrub: Scrubbed
+  readonly repairs: { readonly pending: number }
+  readonly copies: { readonly objects: number; readonly full: number; readonly planned: number } | null
+  readonly places: readonly { readonly state: string }[]
+}
+
+async function whyNotContent(town: Town, node: SimNode): Promise<string | undefined> {
+  const { copies, repairs, places } = await reportOf(town, node)
+  const isContent =
+    copies !== null &&
+    copies.full === copies.objects &&
+    copies.planned + repairs.pending === 0 &&
+    places.every(({ state }) => state === 'up')
+  return isContent ? undefined : `${node.name} says ${JSON.stringify({ copies, repairs, places })}.`
+}
+
+async function reportOf(town: Town, node: SimNode): Promise<Durability> {
+  return (await ask(town, node, 'GET', '/admin/durability')).json() as Durability
+}
+
+async function ask(town: Town, node: SimNode, method: string, path: string): Promise<Answer> {
+  const answer = await town.send(node, 'storage', method, path)
+  if (answer.status >= 300 || answer.isBroken)
+    throw new Error(`${node.name} answered ${path} with ${answer.status} ${answer.code}, and nothing is wrong.`)
+  return answer
+}
+
+function mustNotBeLate({ clock }: Town, until: number, why: string | undefined): void {
+  if (why !== undefined && clock.now() > until)
+    throw new Error(`All is well for ${REPAIR_MS_MAX} ms, and still: ${why}`)
 }
 
 async function bringUp(town: Town, node: SimNode): Promise<void> {
@@ -27,7 +95,8 @@ async function bringUp(town: Town, node: SimNode): Promise<void> {
   if (node.state !== 'up') throw new Error(`${node.name} does not start though nothing is wrong: ${node.why}`)
 }
 
-async function untilReady({ nodes, clock, world }: Town): Promise<void> {
+/** In a stated time, with nothing wrong. */
+export async function untilReady({ nodes, clock, world }: Town): Promise<void> {
   const until = clock.now() + READY_MS_MAX
   for (const node of nodes) {
     for (;;) {

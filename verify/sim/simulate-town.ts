@@ -12,7 +12,7 @@ import type { ServiceName } from './answer.ts'
 import type { Counts } from './matrix.ts'
 import type { Plan, Step } from './plan.ts'
 import { checkQueues, checkQueuesEmpty } from './queues.ts'
-import { repair } from './repair.ts'
+import { repair, untilReady } from './repair.ts'
 import { Strikes } from './strikes.ts'
 import type { Tally } from './tally.ts'
 import { Town } from './town.ts'
@@ -80,7 +80,7 @@ export async function simulateTown(
 
 async function live(town: Town, plan: Plan, workloads: readonly Workload[]): Promise<void> {
   await Promise.all(town.nodes.map(async ({ name }) => await town.bringUp(name)))
-  await repair(town)
+  await untilReady(town)
   for (const workload of workloads) await workload.prepare?.(town)
   await new Safety(town, plan, workloads).run()
   await repair(town)

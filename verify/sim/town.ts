@@ -22,7 +22,7 @@ import { Story } from './story.ts'
 import type { Workload } from './workload.ts'
 
 /** What a client lets a request take, and how much longer it listens for the answer. */
-const REQUEST_MS = 3000
+const REQUEST_MS = 2000
 const SLACK_MS = 500
 /** How long a fault waits for somebody to hit. */
 const ASKED_MS_MAX = 400

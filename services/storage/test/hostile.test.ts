@@ -205,3 +205,17 @@ test('the scrub finds what rots, says which objects it is in, and never calls th
   assert.equal(service.metric('scrub_chunks_total', { result: 'damaged' }), 1)
   await service.stop()
 })
+
+test('a scrub that was asked for is made, also if the drive fails in the middle of it', async () => {
+  const service = await TestService.start({ config: { cache_bytes: 0 } })
+  await service.ask('POST', '/o?stream', { body: noise(3 * CHUNK, 5) })
+  await service.sleep(1000)
+  const before = service.parts.scrubs.report()
+  service.machine.faults.plan({ operation: 'read', path: /journal/, nth: 2, fault: 'io-error' })
+  await service.ask('POST', '/admin/scrub')
+  await service.sleep(60_000)
+  const { read, completed_at: completedAt } = service.parts.scrubs.report()
+  assert.equal(read, 4, 'three chunks and their list')
+  assert.notEqual(completedAt, before.completed_at)
+  await service.stop()
+})

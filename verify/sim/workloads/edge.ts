@@ -18,6 +18,7 @@ import { Tally } from '../tally.ts'
 import type { Town } from '../town.ts'
 import type { Settings, Workload } from '../workload.ts'
 import { outcomeOf } from './outcome.ts'
+import { patiently } from './patience.ts'
 
 const UPSTREAM = 'up.example'
 const OBJECTS = 4
@@ -83,11 +84,13 @@ export class EdgeWorkload implements Workload {
   async check(town: Town): Promise<void> {
     for (const node of town.nodes) {
       for (const { id, bytes } of this.#objects) {
-        const { status, code, body } = await town.send(node, 'edge', 'GET', `/edge/assets/b3/${id}`, { token: null })
-        assert.ok(
-          status === 200 && body.equals(bytes),
-          `${id.slice(0, 11)} is ${status} ${code ?? ''} at the edge of ${node.name}`,
-        )
+        // A breaker that opened while its storage was away says so for a while.
+        const isThere = async (): Promise<boolean> => {
+          const { status, body } = await town.send(node, 'edge', 'GET', `/edge/assets/b3/${id}`, { token: null })
+          assert.ok(status !== 200 || body.equals(bytes), `these are not the bytes of ${id}`)
+          return status === 200
+        }
+        await patiently(town, `${id.slice(0, 11)} is not at the edge of ${node.name}`, isThere)
       }
       for (const key of this.#versions.keys()) await this.#readPage(town, node, key, false)
     }

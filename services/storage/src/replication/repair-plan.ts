@@ -39,6 +39,8 @@ export interface RoundReport {
   readonly proved: number | null
   /** Targets that did not answer in it. */
   readonly away: readonly string[]
+  /** Copies to make, deletes to tell and copies to let go of that it had room to ask for. */
+  readonly planned: number
 }
 
 interface Tally {
@@ -106,9 +108,8 @@ export class RepairPlan {
       if (after === undefined) break
     }
     this.#options.deletes.replace(settled)
-    const { planned, away, ...counts } = tally
-    this.#last = { at: this.#platform.clock.wall(), ...counts, away: [...away] }
-    return planned
+    this.#last = { at: this.#platform.clock.wall(), ...tally, away: [...tally.away] }
+    return tally.planned
   }
 
   /** Looks at one object only. */

@@ -47,8 +47,9 @@ export class Scrubber {
   readonly #repairs: Repairs
   readonly #path: string
   readonly #pace: TokenBucket
-  /** How many rounds were asked for. */
+  /** How many rounds were asked for, and up to which of them a whole round has been made. */
   readonly #asked = new Watch(0)
+  #answered = this.#asked.version
   #place: Place = START
   #isReading = false
   /** Where the journal was when the round under way began; absent if an earlier life began it. */
@@ -121,13 +122,12 @@ export class Scrubber {
   }
 
   async #untilDue(signal: AbortSignal): Promise<void> {
-    const seen = this.#asked.version
     const last = this.#place.completed_at
     const waitMs = last === null ? 0 : last + ROUND_INTERVAL_MS - this.#platform.clock.wall()
     if (waitMs <= 0) return
     const timer = this.#platform.clock.timer(waitMs, () => this.begin())
     try {
-      await this.#asked.changed(seen, { signal })
+      await this.#asked.changed(this.#answered, { signal })
     } finally {
       timer.cancel()
     }
@@ -135,6 +135,7 @@ export class Scrubber {
 
   async #round(signal: AbortSignal): Promise<void> {
     this.#isReading = true
+    const asked = this.#asked.version
     try {
       const { storage } = this.#drive.contents
       if (this.#place.cursor === null) {
@@ -147,6 +148,7 @@ export class Scrubber {
         for (const id of ids) await this.#inspect(id, signal)
         if (ids.length < PAGE) {
           await this.#complete()
+          this.#answered = asked
           return
         }
         this.#place = { ...this.#place, cursor: ids.at(-1) ?? null }
