@@ -1,7 +1,8 @@
 /** `cairn audit`: what was let in and what was turned away, line by line. */
+
 import { type AuditLine, decodeAuditLine } from '@cairn/clients'
 import { CairnError, SystemClock, sleep } from '@cairn/kernel'
-import { spellCount } from './amounts.ts'
+import { spellCount } from '@cairn/wire'
 import type { CommandContext, Run } from './command.ts'
 import { type Interop, withInterop } from './interop-service.ts'
 import { untilInterrupted } from './interrupt.ts'

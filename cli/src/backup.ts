@@ -1,10 +1,11 @@
 /** `cairn backup create|restore`: a copy of everything that cannot be made again, and a node out of it. */
+
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { CairnError, KERNEL_METRICS, MemoryLog, MemoryMetrics, SystemClock, systemRuntime } from '@cairn/kernel'
 import { backupBytes, backupSize, configSchemas, createBackup, Machine, restoreBackup, SERVICES } from '@cairn/node'
 import { loadConfig, RealDisk, replaceSmallFile } from '@cairn/platform'
-import { spellBytes, spellCount, spellSeconds } from './amounts.ts'
+import { spellBytes, spellCount, spellSeconds } from '@cairn/wire'
 import { BACKUP_RECORD, type BackupRecord } from './backup-record.ts'
 import type { CommandContext, Run } from './command.ts'
 import { sourcesOf } from './config.ts'

@@ -1,8 +1,7 @@
 /** `cairn bench`: how fast this node stores objects and gives them back, from here. What it stored it drops again. */
 import { CairnError, Deadline, SystemClock, SystemRandom } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
-import { parseByteSize, parseDuration } from '@cairn/wire'
-import { spellBytes, spellCount } from './amounts.ts'
+import { parseByteSize, parseDuration, spellBytes, spellCount } from '@cairn/wire'
 import type { Run } from './command.ts'
 import { rows } from './registry-words.ts'
 import { withStorage } from './storage.ts'

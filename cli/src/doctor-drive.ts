@@ -1,7 +1,8 @@
 /** The drive the data is on: how much room it has, and how long it takes to promise something. */
+
 import { open, statfs, unlink } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { spellBytes } from './amounts.ts'
+import { spellBytes } from '@cairn/wire'
 import type { Look, Scene } from './doctor-checks.ts'
 
 /** Enough for a median that one slow sync does not move. */

@@ -1,8 +1,7 @@
 /** `cairn get ADDRESS`: a file or a directory, every byte proved before it is written. */
 import { CairnError, SystemClock } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
-import { decodeTree, encodeTree, MAX_TREE_BYTES, parseAddress } from '@cairn/wire'
-import { spellBytes, spellCount, spellSeconds } from './amounts.ts'
+import { decodeTree, encodeTree, MAX_TREE_BYTES, parseAddress, spellBytes, spellCount, spellSeconds } from '@cairn/wire'
 import type { CommandContext, Outcome, Run } from './command.ts'
 import { freed, isThere, writeDirectory, writeFileWhole } from './local-files.ts'
 import { Progress } from './progress.ts'

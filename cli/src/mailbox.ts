@@ -1,8 +1,7 @@
 /** `cairn mailbox …`: messages that verified webhooks became, taken one at a time and acknowledged. */
 import type { LeaseReceipt, MailboxMessage, MailboxPage, PageRequest } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
-import { parseDuration } from '@cairn/wire'
-import { spellCount, spellSeconds } from './amounts.ts'
+import { parseDuration, spellCount, spellSeconds } from '@cairn/wire'
 import type { CommandContext, Outcome, Run } from './command.ts'
 import { type Interop, withInterop } from './interop-service.ts'
 import { sameFlags, sayInstant } from './registry-words.ts'

@@ -1,8 +1,7 @@
 /** `cairn pack add|ls|rm`: tile packs that an edge serves. */
 import { resolve } from 'node:path'
 import type { EdgePack } from '@cairn/clients'
-import { type Address, parseAddress } from '@cairn/wire'
-import { spellBytes, spellCount } from './amounts.ts'
+import { type Address, parseAddress, spellBytes, spellCount } from '@cairn/wire'
 import type { Run } from './command.ts'
 import { withEdge } from './edge-service.ts'
 import { statOf } from './local-files.ts'

@@ -1,6 +1,7 @@
 /** `cairn peers`: whom the node knows in the network. */
+
 import type { KnownPeer } from '@cairn/clients'
-import { spellCount } from './amounts.ts'
+import { spellCount } from '@cairn/wire'
 import type { Run } from './command.ts'
 import { withIndex } from './index-service.ts'
 

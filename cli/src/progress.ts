@@ -1,6 +1,7 @@
 /** How far a transfer is, on standard error: one line that is drawn again for people, a JSON line each time for programs. */
+
 import type { Clock } from '@cairn/kernel'
-import { spellBytes, spellCount } from './amounts.ts'
+import { spellBytes, spellCount } from '@cairn/wire'
 import type { Given } from './given.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -1,8 +1,7 @@
 /** `cairn providers CID`: who holds an address, best first. */
 import type { Hedge, RankedProvider } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
-import { type Address, addressFromCid, parseAddress } from '@cairn/wire'
-import { spellCount } from './amounts.ts'
+import { type Address, addressFromCid, parseAddress, spellCount } from '@cairn/wire'
 import type { CommandContext, Run } from './command.ts'
 import { withIndex } from './index-service.ts'
 import { sameFlags } from './registry-words.ts'

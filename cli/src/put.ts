@@ -1,7 +1,8 @@
 /** `cairn put PATH…`: files, directories and standard input. Standard output is one address for each, nothing else. */
+
 import { CairnError, isKind, SystemClock, toCairnError } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
-import { spellBytes, spellCount, spellSeconds } from './amounts.ts'
+import { spellBytes, spellCount, spellSeconds } from '@cairn/wire'
 import type { CommandContext, Outcome, Run } from './command.ts'
 import { fileSource, localDirectory, measure, statOf } from './local-files.ts'
 import { dataFlag } from './places.ts'

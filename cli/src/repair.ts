@@ -1,7 +1,8 @@
 /** `cairn repair`: has the node look for copies that are missing, and says how many there are of everything. */
+
 import { CairnError, SystemClock, sleep } from '@cairn/kernel'
 import type { Cairn, DurabilityReport } from '@cairn/sdk'
-import { spellCount } from './amounts.ts'
+import { spellCount } from '@cairn/wire'
 import type { Outcome, Run } from './command.ts'
 import { dataFlag } from './places.ts'
 import { withStorage } from './storage.ts'

@@ -1,7 +1,8 @@
 /** `cairn scrub`: lets the node read everything it stores and prove it. Says what was read; about the rest it says nothing. */
+
 import { CairnError, type Clock, SystemClock, sleep } from '@cairn/kernel'
 import type { Cairn, ScrubReport } from '@cairn/sdk'
-import { spellCount } from './amounts.ts'
+import { spellCount } from '@cairn/wire'
 import type { Outcome, Run } from './command.ts'
 import { dataFlag } from './places.ts'
 import { withStorage } from './storage.ts'

@@ -78,7 +78,9 @@ if (values.minimise) await makeSmall(plan)
 else if (values.plan !== undefined) tell(await runPlan(plan))
 else if (values.json) for await (const outcome of runHere(seeds)) print(JSON.stringify(outcome))
 else {
+  const startedAt = performance.now()
   await runInProcesses(seeds, Number(values.jobs), tell)
   if (values.record) recordCampaign(values.seeds ?? values.seed ?? '1', summary, failed)
-  print(`${summary.line}\n\n${summary.matrix.render()}`)
+  const seconds = (performance.now() - startedAt) / 1000
+  print(`${summary.line}, in ${seconds.toFixed(1)} s\n\n${summary.matrix.render()}`)
 }

@@ -7,6 +7,7 @@ export {
   digestOf,
   parseAddress,
 } from './address.ts'
+export { spellBytes, spellCount, spellSeconds } from './amounts.ts'
 export {
   type AuthenticToken,
   authenticate,

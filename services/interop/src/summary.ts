@@ -1,8 +1,10 @@
+import { spellCount } from '@cairn/wire'
 import type { InteropParts } from './parts.ts'
 
 /** One line: what is let in, and what waits. */
 export function summaryOf(parts: InteropParts): string {
   const names = [...parts.providers.keys()].sort().join(', ')
   const { live, dead } = parts.mailbox.facts()
-  return `${names === '' ? 'no provider enabled' : names} · ${live} waiting · ${dead} dead · ${parts.chain.count} audit lines`
+  const lines = spellCount(parts.chain.count, 'audit line')
+  return `${names === '' ? 'no provider enabled' : names} · ${live} waiting · ${dead} dead · ${lines}`
 }

@@ -1,4 +1,5 @@
 import type { ServiceHost } from '@cairn/platform'
+import { spellCount } from '@cairn/wire'
 import type { StorageConfig } from './config.ts'
 import { durabilityLine } from './domain/durability-report.ts'
 import type { StorageParts } from './parts.ts'
@@ -13,6 +14,6 @@ export async function summaryOf(
 ): Promise<string> {
   const objects = (await parts.objects.list(undefined, COUNT_MAX)).length
   const { freeBytes } = await platform.disk.space(directory)
-  const count = objects === COUNT_MAX ? `${COUNT_MAX} objects or more` : `${objects} objects`
+  const count = objects === COUNT_MAX ? `${spellCount(COUNT_MAX, 'object')} or more` : spellCount(objects, 'object')
   return `${directory} · ${count} · ${Math.round(freeBytes / 1e9)} GB free · ${durabilityLine(parts)}`
 }
