@@ -99,7 +99,7 @@ export async function openParts(host: PartsHost): Promise<RegistryParts> {
   const notBeforeMs = platform.clock.wall() - EXPIRED_KEPT_MS
   const cached = await readHeadCache(platform.disk, directory)
   if (cached.tag === 'damaged') platform.log.warn({}, 'the file HEAD is damaged; HEAD is taken from the log')
-  const cache = cached.tag === 'read' ? cached.cache : undefined
+  const cache = cached.tag === 'read' ? cached.value : undefined
   const watermark = cache?.watermark
   const options = { directory, ioTimeoutMs, segmentBytes, watermark, notBeforeMs, reach }
   const found = await RegistryLog.open(platform, options)

@@ -9,7 +9,7 @@
  */
 import { CairnError } from '@cairn/kernel'
 import type { LiveItem } from '@cairn/names'
-import type { Disk, DiskFile } from '@cairn/platform'
+import { type Disk, type DiskFile, jsonIn } from '@cairn/platform'
 import { addressFromDigest, canonicalJson, createBlake3, digestOf, equalBytes } from '@cairn/wire'
 import { z } from 'zod'
 import type { VersionFacts } from './versions.ts'
@@ -166,7 +166,7 @@ export interface Base {
 export async function readBase(disk: Disk, path: string, onHash: (hash: Uint8Array) => void): Promise<Base> {
   await using file = await disk.open(path, { mode: 'read' })
   const cursor = new Cursor(file, (await file.size()) - HASH_BYTES)
-  const parsed = header.safeParse(tryJson(await cursor.line(HEADER_BYTES_MAX)))
+  const parsed = header.safeParse(jsonIn(await cursor.line(HEADER_BYTES_MAX)))
   if (!parsed.success) throw damagedBase(path)
   const content = parsed.data
   for (let index = 0; index < content.minimum_index; index += 1) onHash(await cursor.take(HASH_BYTES))
@@ -175,7 +175,7 @@ export async function readBase(disk: Disk, path: string, onHash: (hash: Uint8Arr
     versions.push(decodeBaseVersion(version, await cursor.take(ROW_BYTES)))
   const items: BaseItem[] = []
   for (const end = cursor.position + content.state_bytes; cursor.position < end; )
-    items.push(tryJson(await cursor.line(HEADER_BYTES_MAX)) as BaseItem)
+    items.push(jsonIn(await cursor.line(HEADER_BYTES_MAX)) as BaseItem)
   const artifacts = new Map<number, { offset: number; length: number }>()
   for (let count = 0; count < content.artifacts; count += 1) {
     const head = await cursor.take(ARTIFACT_HEAD_BYTES)
@@ -248,13 +248,5 @@ class Cursor {
     this.#read += filled
     this.#window = window.subarray(0, rest.length + filled)
     this.#at = 0
-  }
-}
-
-function tryJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
   }
 }

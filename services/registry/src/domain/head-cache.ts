@@ -3,7 +3,7 @@
  * log that ends before what was written here has lost its end, which its own records could not tell.
  */
 import type { Head } from '@cairn/names'
-import { type Disk, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { type Disk, readSmallJson, replaceSmallFile, type SmallJson } from '@cairn/platform'
 import type { Watermark } from '@cairn/store'
 import { addressOf, canonicalJson, toHex } from '@cairn/wire'
 import { z } from 'zod'
@@ -21,18 +21,11 @@ const file = z.strictObject({ ...content.shape, b3: z.string() })
 
 export type HeadCache = z.output<typeof content>
 
-export type ReadHead =
-  | { readonly tag: 'absent' }
-  | { readonly tag: 'damaged' }
-  | { readonly tag: 'read'; readonly cache: HeadCache }
-
-export async function readHeadCache(disk: Disk, directory: string): Promise<ReadHead> {
-  const bytes = await readSmallFile(disk, pathIn(directory))
-  if (bytes === undefined) return { tag: 'absent' }
-  const parsed = file.safeParse(tryJson(bytes))
-  if (!parsed.success) return { tag: 'damaged' }
-  const { b3, ...cache } = parsed.data
-  return addressOf(canonicalJson(cache)) === b3 ? { tag: 'read', cache } : { tag: 'damaged' }
+export async function readHeadCache(disk: Disk, directory: string): Promise<SmallJson<HeadCache>> {
+  const read = await readSmallJson(disk, pathIn(directory), file)
+  if (read.tag !== 'read') return read
+  const { b3, ...value } = read.value
+  return addressOf(canonicalJson(value)) === b3 ? { tag: 'read', value } : { tag: 'damaged' }
 }
 
 export async function writeHeadCache(disk: Disk, directory: string, cache: HeadCache): Promise<void> {
@@ -48,12 +41,4 @@ export function headCacheOf(size: number, root: Uint8Array, head: Head, watermar
 
 function pathIn(directory: string): string {
   return `${directory}/HEAD`
-}
-
-function tryJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
 }

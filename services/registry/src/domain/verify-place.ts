@@ -1,5 +1,5 @@
 /** How far the deep verifier has come, as it is written down and as it is told. */
-import { type Disk, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { type Disk, readSmallJson, replaceSmallJson } from '@cairn/platform'
 import { z } from 'zod'
 
 const place = z.strictObject({
@@ -22,20 +22,11 @@ export interface VerifyReport extends VerifyPlace {
 }
 
 export async function readVerifyPlace(disk: Disk, path: string): Promise<VerifyPlace> {
-  const bytes = await readSmallFile(disk, path)
-  const parsed = place.safeParse(bytes === undefined ? undefined : tryJson(bytes))
+  const read = await readSmallJson(disk, path, place)
   // A place that cannot be read costs one round from the beginning, nothing else.
-  return parsed.success ? parsed.data : VERIFY_START
+  return read.tag === 'read' ? read.value : VERIFY_START
 }
 
 export async function writeVerifyPlace(disk: Disk, path: string, value: VerifyPlace): Promise<void> {
-  await replaceSmallFile(disk, path, new TextEncoder().encode(JSON.stringify(value)))
-}
-
-function tryJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
+  await replaceSmallJson(disk, path, value)
 }

@@ -1,5 +1,5 @@
 /** How far a scrub has come, as it is written down and as it is told. */
-import { type Disk, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { type Disk, readSmallJson, replaceSmallJson } from '@cairn/platform'
 import { z } from 'zod'
 
 const place = z.strictObject({
@@ -34,20 +34,11 @@ export function coverageAt({ cursor, completed_at: completedAt }: Place, isReadi
 }
 
 export async function readPlace(disk: Disk, path: string): Promise<Place> {
-  const bytes = await readSmallFile(disk, path)
-  const parsed = place.safeParse(bytes === undefined ? undefined : tryJson(bytes))
+  const read = await readSmallJson(disk, path, place)
   // A place that cannot be read costs one round from the beginning, nothing else.
-  return parsed.success ? parsed.data : START
+  return read.tag === 'read' ? read.value : START
 }
 
 export async function writePlace(disk: Disk, path: string, value: Place): Promise<void> {
-  await replaceSmallFile(disk, path, new TextEncoder().encode(JSON.stringify(value)))
-}
-
-function tryJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
+  await replaceSmallJson(disk, path, value)
 }

@@ -8,7 +8,7 @@
  * made anew under its name. Times are wall times of this node; they only tell how long a drive was away.
  */
 import { CairnError, toCairnError } from '@cairn/kernel'
-import { makeDirectories, type Platform, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { makeDirectories, type Platform, readSmallJson, replaceSmallJson } from '@cairn/platform'
 import { toHex } from '@cairn/wire'
 import { z } from 'zod'
 
@@ -44,7 +44,7 @@ export async function identifyDrive(machine: Machine, path: string, list: DriveL
     )
   const fresh = { uuid: toHex(machine.random.bytes(16)), store: list.store }
   await makeDirectories(machine.disk, path)
-  await replaceSmallFile(machine.disk, `${path}/drive.json`, encode(fresh))
+  await replaceSmallJson(machine.disk, `${path}/drive.json`, fresh)
   return fresh
 }
 
@@ -67,7 +67,7 @@ export async function readDriveList(machine: Machine, directory: string, paths: 
 }
 
 export async function writeDriveList({ disk }: Machine, directory: string, list: DriveList): Promise<void> {
-  await replaceSmallFile(disk, `${directory}/${LIST_NAME}`, encode(list))
+  await replaceSmallJson(disk, `${directory}/${LIST_NAME}`, list)
 }
 
 function unavailable(detail: string): CairnError {
@@ -79,21 +79,8 @@ async function readJson<S extends z.ZodType>(
   path: string,
   schema: S,
 ): Promise<z.output<S> | undefined> {
-  const bytes = await readSmallFile(disk, path)
-  if (bytes === undefined) return undefined
-  const parsed = schema.safeParse(tryJson(bytes))
-  if (parsed.success) return parsed.data
-  throw new CairnError('Integrity', `The file ${path} is damaged; restore it from a backup.`)
-}
-
-function tryJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
-}
-
-function encode(value: unknown): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify(value)}\n`)
+  const read = await readSmallJson(disk, path, schema)
+  if (read.tag === 'damaged')
+    throw new CairnError('Integrity', `The file ${path} is damaged; restore it from a backup.`)
+  return read.tag === 'read' ? read.value : undefined
 }

@@ -9,7 +9,7 @@
  * whose name is later.
  */
 import { CairnError } from '@cairn/kernel'
-import { type Platform, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { type Platform, readSmallJson, replaceSmallJson } from '@cairn/platform'
 import { toHex } from '@cairn/wire'
 import { z } from 'zod'
 
@@ -58,9 +58,8 @@ export class PeersGate {
   }
 
   static async open(platform: Platform, options: GateOptions): Promise<PeersGate> {
-    const bytes = await readSmallFile(platform.disk, `${options.directory}/${NAME}`)
-    const parsed = peersFile.safeParse(bytes === undefined ? undefined : tryJson(bytes))
-    const file = parsed.success ? parsed.data : { life: newLife(platform), peers: {} }
+    const read = await readSmallJson(platform.disk, `${options.directory}/${NAME}`, peersFile)
+    const file = read.tag === 'read' ? read.value : { life: newLife(platform), peers: {} }
     return new PeersGate(platform, options, file)
   }
 
@@ -144,8 +143,7 @@ export class PeersGate {
   async #save(): Promise<void> {
     this.#savedAt = this.#platform.clock.now()
     try {
-      const text = `${JSON.stringify(this.#file)}\n`
-      await replaceSmallFile(this.#platform.disk, `${this.#options.directory}/${NAME}`, new TextEncoder().encode(text))
+      await replaceSmallJson(this.#platform.disk, `${this.#options.directory}/${NAME}`, this.#file)
     } catch (error) {
       this.#platform.log.warn({ error }, 'what is known of the peers was not written down')
     }
@@ -154,12 +152,4 @@ export class PeersGate {
 
 function newLife({ random }: Platform): string {
   return toHex(random.bytes(8))
-}
-
-function tryJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
 }
