@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadRegistry, type SourceMutant, withRegistryMutant } from '../chaos/registry/registry-module.ts'
+import { loadRegistry, withRegistryMutant } from '../chaos/registry/registry-module.ts'
+import type { SourceMutant } from '../chaos/service-module.ts'
 import { checkLinearizable } from './checker.ts'
 import { registryClerk } from './registry-clerk.ts'
 import { type History, recordHistory } from './registry-history.ts'

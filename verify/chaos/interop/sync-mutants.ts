@@ -1,5 +1,5 @@
 /** Every sync a 202 stands on, taken out one at a time, and some lies: each must be missed by the power-cut campaign. */
-import type { SourceMutant } from './interop-module.ts'
+import type { SourceMutant } from '../service-module.ts'
 
 const APPENDER = 'packages/store/src/journal/appender.ts'
 const LEDGER = 'services/interop/src/domain/ledger.ts'

@@ -1,5 +1,5 @@
 /** Every sync that a commit stands on, taken out one at a time: each must be missed by the power-cut campaign. */
-import type { SourceMutant } from './registry-module.ts'
+import type { SourceMutant } from '../service-module.ts'
 
 const LOG = 'services/registry/src/domain/registry-log.ts'
 const APPENDER = 'packages/store/src/journal/appender.ts'
