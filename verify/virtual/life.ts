@@ -39,7 +39,7 @@ export class Life {
   readonly chance: SeededRandom
   readonly #trace: Trace
   #calls = 0
-  #last: { readonly call: number; readonly end: () => void } | undefined
+  #last: { left: number; readonly of: string | undefined; readonly end: () => void } | undefined
   #alive = true
   readonly #hearers: (() => void)[] = []
 
@@ -58,9 +58,9 @@ export class Life {
     return this.#calls
   }
 
-  /** The n-th call from now is the last: it begins, and then `end` is called. */
-  endAfter(calls: number, end: () => void): void {
-    this.#last = { call: this.#calls + calls, end }
+  /** The n-th call from now, or the n-th of this name, is the last: it begins, and then `end` is called. */
+  endAfter(calls: number, end: () => void, of?: string): void {
+    this.#last = { left: calls, of, end }
   }
 
   /** Calls `hear` when it is over. */
@@ -103,7 +103,10 @@ export class Life {
         throw error
       }
     }
-    if (number === this.#last?.call) this.#last.end()
+    if (this.#last !== undefined && name === (this.#last.of ?? name)) {
+      this.#last.left -= 1
+      if (this.#last.left === 0) this.#last.end()
+    }
     this.clock.timer(latencyMs, () => settle(produce))
     return await promise
   }

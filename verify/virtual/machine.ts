@@ -126,12 +126,13 @@ export class VirtualMachine {
     return this.#platform(life, runtime, { workers, process })
   }
 
-  /** The power goes when the n-th platform call from now has begun; `hear` is told just before. */
-  crashAfter(calls: number, hear?: () => void): void {
-    this.#life?.endAfter(calls, () => {
+  /** The power goes when the n-th platform call from now, or the n-th of this name, has begun; `hear` is told just before. */
+  crashAfter(calls: number, hear?: () => void, of?: string): void {
+    const end = (): void => {
       hear?.()
       this.crash()
-    })
+    }
+    this.#life?.endAfter(calls, end, of)
   }
 
   /** The process goes when the n-th platform call from now has begun. */

@@ -1,10 +1,15 @@
 /** Machines and processes that end, and begin again. */
 import type { Fault } from './fault.ts'
 
-/** A cut or a kill comes at one of this many calls to the platform, or else when it would be over. */
-const CALLS_MAX = 60
-/** As many as one request makes. */
-const CALLS_FEW = 5
+/**
+ * A cut comes at one of so many calls to the platform: of a while, of one request, or of those that make something durable,
+ * where whatever was told too early is lost. If there are not that many it comes when it would be over.
+ */
+const MOMENTS: readonly { readonly callsMax: number; readonly of?: string }[] = [
+  { callsMax: 60 },
+  { callsMax: 5 },
+  { callsMax: 6, of: 'disk.sync' },
+]
 const STALL_MS_MIN = 200
 const STALL_MS_MORE = 3000
 
@@ -13,8 +18,8 @@ export const powerCut: Fault = (town, name, random) => {
   if (!machine.isUp) return undefined
   const { lives } = machine
   const hear = (): void => town.struck('power-cut', [name])
-  const calls = random.next() < 0.5 ? CALLS_FEW : CALLS_MAX
-  machine.crashAfter(1 + Math.floor(random.next() * calls), hear)
+  const { callsMax, of } = MOMENTS[Math.floor(random.next() * MOMENTS.length)] ?? { callsMax: 1 }
+  machine.crashAfter(1 + Math.floor(random.next() * callsMax), hear, of)
   return async () => {
     if (machine.isUp && machine.lives === lives) {
       hear()
