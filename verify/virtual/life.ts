@@ -63,9 +63,10 @@ export class Life {
     this.#last = { left: calls, of, end }
   }
 
-  /** Calls `hear` when it is over. */
+  /** Calls `hear` when it is over; at once if it is. */
   onceOver(hear: () => void): void {
-    this.#hearers.push(hear)
+    if (this.#alive) this.#hearers.push(hear)
+    else hear()
   }
 
   end(): void {

@@ -77,7 +77,7 @@ export class VirtualMachine {
     return this.#life?.alive === true
   }
 
-  /** Calls `hear` when the life that runs is over. */
+  /** Calls `hear` when the life that runs is over; at once if the last one is. */
   onceDown(hear: () => void): void {
     this.#life?.onceOver(hear)
   }
