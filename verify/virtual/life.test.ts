@@ -17,7 +17,10 @@ test('the power goes at the call that was named, and whoever asks after that is 
       heard.push(`synced ${at}`)
     }
   }
-  void write()
+  write().then(
+    () => heard.push('written'),
+    () => heard.push('refused'),
+  )
   await world.runUntilIdle()
   machine.onceDown(() => heard.push('later'))
   assert.deepEqual(heard, ['synced 1', 'cut', 'down', 'later'])
