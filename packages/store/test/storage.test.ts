@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { leaks } from '@cairn/kernel'
-import { MemoryKvOpener } from '@cairn/platform'
+import { CairnError, leaks } from '@cairn/kernel'
+import { type KvOpener, MemoryKvOpener } from '@cairn/platform'
 import { type Address, addressFromDigest, addressOf, type Manifest, ManifestBuilder } from '@cairn/wire'
 import { Storage, type StorageOptions } from '../src/storage.ts'
 import { memoryMachine, type TestMachine } from './machine.ts'
@@ -342,4 +342,33 @@ test('a chunk that was removed while it was read is not read again', async () =>
   ;(await reading)?.[Symbol.dispose]()
   assert.equal(await removal, true)
   assert.equal(await storage.chunks.read(id), undefined)
+})
+
+test('what is asked of a store after it was closed does not open its index again', async () => {
+  await storage.close()
+  let fails = true
+  const kv: KvOpener = {
+    open: async (path, options) => {
+      const opened = await machine.kv.open(path, options)
+      return {
+        get: (key) => opened.get(key),
+        range: (range) => opened.range(range),
+        commit: async (operations) => {
+          if (fails) throw new CairnError('StorageBusy', 'The disk is full.', { code: 'no_space' })
+          await opened.commit(operations)
+        },
+        close: async () => await opened.close(),
+        [Symbol.asyncDispose]: async () => await opened.close(),
+      }
+    },
+  }
+  const full = await Storage.open({ ...machine, kv }, OPTIONS)
+  const bytes = Buffer.from('a chunk')
+  await full.chunks.put(addressOf(bytes), bytes, { upload: 'one' })
+  await full.close()
+  fails = false
+  await assert.rejects(full.objects.remove(addressOf(bytes)), { code: 'kv_closed' })
+  storage = await Storage.open(machine, OPTIONS)
+  using held = await storage.chunks.read(addressOf(bytes))
+  assert.ok(held !== undefined && Buffer.compare(held.bytes, bytes) === 0)
 })

@@ -1,5 +1,5 @@
 /** How interop names what can go wrong: the reasons of `reasons.ts`, and the codes of what is about no bridge. */
-import { CairnError, type ErrorKind } from '@cairn/kernel'
+import { CairnError, type ErrorKind, toCairnError } from '@cairn/kernel'
 import { DENY_REASONS, type DenyRow } from '@cairn/wire'
 import { REASONS, type ReasonCode } from './reasons.ts'
 
@@ -82,6 +82,17 @@ export function full(what: string): CairnError {
 
 export function noSuchProvider(name: string): CairnError {
   return refusal('POLICY_BLOCKED', `The provider ${name} is not enabled here; see interop.providers.`)
+}
+
+/**
+ * What another service answered, for whoever asked us. If it is our own token that it does not take, as when a clock was
+ * set between making and reading it, they did nothing wrong: they may come again.
+ */
+export function answeredBy(service: string, error: unknown): unknown {
+  const { kind, code } = toCairnError(error)
+  if (kind !== 'Unauthorized' && !Object.hasOwn(DENY_REASONS, code)) return error
+  const detail = `The ${service} of this node does not take our token now; send it again.`
+  return new CairnError(KINDS.DOWNSTREAM_UNAVAILABLE, detail, { ...UNAVAILABLE, retryAfterMs: 1000, cause: error })
 }
 
 export function needsStorage(): CairnError {

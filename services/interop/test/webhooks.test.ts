@@ -151,6 +151,17 @@ test('a body in a coding is 415: what is verified is what was sent', async () =>
   await service.stop()
 })
 
+test('a storage that does not take our own token is our trouble, not that of the sender', async () => {
+  const service = await TestService.start()
+  service.storage.failure = new CairnError('Unauthorized', 'The time of `exp` has passed.', { code: 'token_expired' })
+  const refused = await service.github(PUSH)
+  isProblem(refused, 503, 'DOWNSTREAM_UNAVAILABLE')
+  assert.ok(refused.headers['retry-after'] !== undefined)
+  service.storage.failure = undefined
+  assert.equal((await service.github(PUSH)).status, 202)
+  await service.stop()
+})
+
 test('without storage, with a drive that fails, or with a journal that does, nothing is accepted and nothing remembered', async () => {
   const alone = await TestService.start({ storage: undefined })
   isProblem(await alone.github(PUSH), 503, 'DOWNSTREAM_UNAVAILABLE')

@@ -8,7 +8,7 @@
  * journal from the watermark brings it back.
  */
 import { CairnError, Closeable } from '@cairn/kernel'
-import type { Kv, KvOperation } from '@cairn/platform'
+import { type Kv, type KvOperation, kvClosed } from '@cairn/platform'
 import { recordBytes, TOMBSTONE } from '../journal/format.ts'
 import type { PlacedRecord } from '../journal/group.ts'
 import type { Watermark } from '../journal/recovery.ts'
@@ -228,8 +228,13 @@ export class RecordIndex extends Closeable {
     }
   }
 
-  /** Everything applied before this call is in the store when it resolves. */
+  /** Everything applied before this call is in the store when it resolves. `Canceled` once it is being closed. */
   async flush(): Promise<void> {
+    if (this.closed) throw kvClosed()
+    await this.#flush()
+  }
+
+  async #flush(): Promise<void> {
     const target = this.#version
     while (this.#flushedVersion < target) {
       const round = (this.#flushing ??= this.#flushRound())
@@ -241,7 +246,7 @@ export class RecordIndex extends Closeable {
 
   protected override async release(): Promise<void> {
     // What cannot be written now is replayed from the journal next time.
-    await Promise.allSettled([this.flush()])
+    await Promise.allSettled([this.#flush()])
     this.#endPause?.()
     await Promise.allSettled([this.#flushing])
     await this.#kv.close()

@@ -1,6 +1,7 @@
 /** What the brownout is judged by: answers, calls to other services, and the state they lead to. */
 import type { CallContext } from '@cairn/clients'
 import { isKind, type Runtime, toCairnError, Watch, type Watching } from '@cairn/kernel'
+import { answeredBy } from '../errors.ts'
 import * as core from './brownout-core.ts'
 
 export class Pressure {
@@ -58,7 +59,7 @@ export class Pressure {
       // A refusal is an answer; that the caller left says nothing about the other side.
       if (context.signal?.aborted !== true) note(toCairnError(error).status >= 500 ? 'failed' : 'ok')
       if (isKind(error, 'Timeout')) metrics.count('io_timeouts_total', { op: 'rpc' })
-      throw error
+      throw answeredBy(service, error)
     }
   }
 
