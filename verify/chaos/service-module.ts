@@ -13,46 +13,47 @@ import { applyMutant, type Mutant } from '../model/mutant.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-export interface ServiceSources {
-  /** As its folder is called. */
-  readonly service: string
-  /** Packages that may be changed with it. */
-  readonly packages: readonly string[]
-}
-
 /** One line of the service or of such a package, by its path from the root of this repository. */
 export type SourceMutant = Omit<Mutant, 'expect'>
 
-/** How every service is opened and run; `M` has the types of this one. */
-export async function loadService<M extends { openParts: unknown; runParts: unknown }>(
-  { service }: ServiceSources,
-  root = ROOT,
-): Promise<M> {
-  const source = (file: string): string => pathToFileURL(join(root, 'services', service, 'src', file)).href
-  const { openParts } = (await import(source('parts.ts'))) as Pick<M, 'openParts'>
-  const { runParts } = (await import(source('main.ts'))) as Pick<M, 'runParts'>
-  return { openParts, runParts } as M
+export interface ServiceModule<M> {
+  readonly load: () => Promise<M>
+  /** Hands out the service with this edit, and removes the copy again. */
+  readonly withMutant: <T>(mutant: SourceMutant, use: (module: M) => Promise<T>) => Promise<T>
 }
 
-/** Hands out the service with this edit, and removes the copy again. */
-export async function withServiceMutant<M extends { openParts: unknown; runParts: unknown }, T>(
-  sources: ServiceSources,
-  mutant: SourceMutant,
-  use: (module: M) => Promise<T>,
-): Promise<T> {
-  const { service, packages } = sources
-  const copy = await mkdtemp(join(tmpdir(), `cairn-${service}-mutant-`))
-  try {
-    for (const part of [`services/${service}`, ...packages.map((name) => `packages/${name}`)]) {
-      await cp(join(ROOT, part, 'src'), join(copy, part, 'src'), { recursive: true })
-      await cp(join(ROOT, part, 'package.json'), join(copy, part, 'package.json'))
-    }
-    await linkModules(copy, packages)
-    const file = join(copy, mutant.file)
-    await writeFile(file, applyMutant(await readFile(file, 'utf8'), { ...mutant, expect: '' }))
-    return await use(await loadService<M>(sources, copy))
-  } finally {
-    await rm(copy, { recursive: true, force: true })
+/** The service of this name, with the packages that may be changed with it; `M` is how it is opened and run. */
+export function serviceModule<M extends { openParts: unknown; runParts: unknown }>(
+  service: string,
+  packages: readonly string[],
+): ServiceModule<M> {
+  const loadFrom = async (root: string): Promise<M> => {
+    const source = (file: string): string => pathToFileURL(join(root, 'services', service, 'src', file)).href
+    const { openParts } = (await import(source('parts.ts'))) as Pick<M, 'openParts'>
+    const { runParts } = (await import(source('main.ts'))) as Pick<M, 'runParts'>
+    return { openParts, runParts } as M
+  }
+  return {
+    load: async () => await loadFrom(ROOT),
+    withMutant: async (mutant, use) => {
+      const copy = await mkdtemp(join(tmpdir(), `cairn-${service}-mutant-`))
+      try {
+        await copySources(copy, [`services/${service}`, ...packages.map((name) => `packages/${name}`)])
+        await linkModules(copy, packages)
+        const file = join(copy, mutant.file)
+        await writeFile(file, applyMutant(await readFile(file, 'utf8'), { ...mutant, expect: '' }))
+        return await use(await loadFrom(copy))
+      } finally {
+        await rm(copy, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+async function copySources(copy: string, parts: readonly string[]): Promise<void> {
+  for (const part of parts) {
+    await cp(join(ROOT, part, 'src'), join(copy, part, 'src'), { recursive: true })
+    await cp(join(ROOT, part, 'package.json'), join(copy, part, 'package.json'))
   }
 }
 
