@@ -2,13 +2,11 @@
  * `cairn audit verify`: the whole chain computed again, and held against what the registry holds of it. The registry is
  * read first: what it vouches for then must be in lines that are read later.
  */
-
 import { type AuditAnchor, type AuditVerdict, verifyAudit } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
 import { decodeLeaf } from '@cairn/names'
 import { parseCheckpoint, parseNote, TILE_WIDTH } from '@cairn/tlog'
-import type { Address } from '@cairn/wire'
-import { spellCount } from '@cairn/wire'
+import { type Address, spellCount } from '@cairn/wire'
 import { AUDIT_PAGE } from './audit.ts'
 import type { CommandContext, Outcome, Run } from './command.ts'
 import { type Interop, withInterop } from './interop-service.ts'

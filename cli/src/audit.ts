@@ -1,5 +1,4 @@
 /** `cairn audit`: what was let in and what was turned away, line by line. */
-
 import { type AuditLine, decodeAuditLine } from '@cairn/clients'
 import { CairnError, SystemClock, sleep } from '@cairn/kernel'
 import { spellCount } from '@cairn/wire'

@@ -1,5 +1,4 @@
 /** `cairn backup create|restore`: a copy of everything that cannot be made again, and a node out of it. */
-
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { CairnError, KERNEL_METRICS, MemoryLog, MemoryMetrics, SystemClock, systemRuntime } from '@cairn/kernel'

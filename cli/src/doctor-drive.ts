@@ -1,5 +1,4 @@
 /** The drive the data is on: how much room it has, and how long it takes to promise something. */
-
 import { open, statfs, unlink } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { spellBytes } from '@cairn/wire'

@@ -1,5 +1,4 @@
 /** `cairn peers`: whom the node knows in the network. */
-
 import type { KnownPeer } from '@cairn/clients'
 import { spellCount } from '@cairn/wire'
 import type { Run } from './command.ts'

@@ -1,5 +1,4 @@
 /** How far a transfer is, on standard error: one line that is drawn again for people, a JSON line each time for programs. */
-
 import type { Clock } from '@cairn/kernel'
 import { spellBytes, spellCount } from '@cairn/wire'
 import type { Given } from './given.ts'

@@ -1,5 +1,4 @@
 /** `cairn put PATH…`: files, directories and standard input. Standard output is one address for each, nothing else. */
-
 import { CairnError, isKind, SystemClock, toCairnError } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
 import { spellBytes, spellCount, spellSeconds } from '@cairn/wire'

@@ -1,5 +1,4 @@
 /** `cairn repair`: has the node look for copies that are missing, and says how many there are of everything. */
-
 import { CairnError, SystemClock, sleep } from '@cairn/kernel'
 import type { Cairn, DurabilityReport } from '@cairn/sdk'
 import { spellCount } from '@cairn/wire'

@@ -1,5 +1,4 @@
 /** `cairn scrub`: lets the node read everything it stores and prove it. Says what was read; about the rest it says nothing. */
-
 import { CairnError, type Clock, SystemClock, sleep } from '@cairn/kernel'
 import type { Cairn, ScrubReport } from '@cairn/sdk'
 import { spellCount } from '@cairn/wire'
