@@ -98,6 +98,8 @@ export interface DurabilityReport {
     readonly single: number
     /** With fewer shards than it takes to read them. */
     readonly lost: number
+    /** Repairs that this round had room to ask for. */
+    readonly planned: number
   } | null
   /** Drives and peers; none named with one target. */
   readonly places: readonly {

@@ -3,6 +3,7 @@
  *
  *     all up ─▶ all ready ─▶ everything read and proved ─▶ nothing to repair, twice in a row, at every node
  */
+import type { DurabilityReport, ScrubReport } from '@cairn/sdk'
 import type { Answer } from './answer.ts'
 import type { SimNode } from './sim-node.ts'
 import type { Town } from './town.ts'
@@ -37,7 +38,7 @@ export async function repair(town: Town): Promise<void> {
 /** Reads everything a node has, from its beginning: a round that was under way may have passed what has rotted since. */
 async function scrub(town: Town, node: SimNode, until: number): Promise<void> {
   for (let wasUnderWay = true; wasUnderWay; ) {
-    const before = (await ask(town, node, 'POST', '/admin/scrub')).json() as Scrubbed
+    const before = (await ask(town, node, 'POST', '/admin/scrub')).json() as ScrubReport
     wasUnderWay = before.state === 'reading'
     for (let last = before; last.completed_at === before.completed_at; ) {
       await town.world.sleep(LOOK_MS)
@@ -45,18 +46,6 @@ async function scrub(town: Town, node: SimNode, until: number): Promise<void> {
       mustNotBeLate(town, until, `${node.name} has not read everything.`)
     }
   }
-}
-
-interface Scrubbed {
-  readonly state: 'reading' | 'waiting'
-  readonly completed_at: number | null
-}
-
-interface Durability {
-  readonly scrub: Scrubbed
-  readonly repairs: { readonly pending: number }
-  readonly copies: { readonly objects: number; readonly full: number; readonly planned: number } | null
-  readonly places: readonly { readonly state: string }[]
 }
 
 async function whyNotContent(town: Town, node: SimNode): Promise<string | undefined> {
@@ -69,8 +58,9 @@ async function whyNotContent(town: Town, node: SimNode): Promise<string | undefi
   return isContent ? undefined : `${node.name} says ${JSON.stringify({ copies, repairs, places })}.`
 }
 
-async function reportOf(town: Town, node: SimNode): Promise<Durability> {
-  return (await ask(town, node, 'GET', '/admin/durability')).json() as Durability
+async function reportOf(town: Town, node: SimNode): Promise<DurabilityReport & { readonly scrub: ScrubReport }> {
+  const answer = await ask(town, node, 'GET', '/admin/durability')
+  return answer.json() as DurabilityReport & { readonly scrub: ScrubReport }
 }
 
 async function ask(town: Town, node: SimNode, method: string, path: string): Promise<Answer> {

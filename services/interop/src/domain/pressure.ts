@@ -37,7 +37,7 @@ export class Pressure {
     }
   }
 
-  /** A call to another service, timed. */
+  /** A call to another service, timed; if it does not take our token, that is not told as a fault of who asked us. */
   async call<T>(
     service: string,
     op: string,
