@@ -136,14 +136,12 @@ export class RegistryLog extends Closeable {
 
   /** The bytes of an entry. `Pruned` if retention removed them. */
   async entry(index: number): Promise<Uint8Array> {
-    const place = this.#inside.entries.at(index)
-    if (place === undefined) throw pruned(`Entry ${index}`, this.minimumIndex)
-    return await this.read(place)
+    return await this.read(this.#placeOf(index))
   }
 
-  /** How long an entry is; nothing if retention removed it. */
-  entryBytes(index: number): number | undefined {
-    return this.#inside.entries.at(index)?.length
+  /** How long an entry is. `Pruned` if retention removed it. */
+  entryBytes(index: number): number {
+    return this.#placeOf(index).length
   }
 
   /** The record at this place, its sums checked. */
@@ -204,6 +202,12 @@ export class RegistryLog extends Closeable {
 
   protected override async release(): Promise<void> {
     await this.#inside.journal.close()
+  }
+
+  #placeOf(index: number): Place {
+    const place = this.#inside.entries.at(index)
+    if (place === undefined) throw pruned(`Entry ${index}`, this.minimumIndex)
+    return place
   }
 }
 
