@@ -36,7 +36,7 @@ export async function liveThrough<S extends { shutDown(): Promise<void> }>(
     const isLast = life === lives.count
     if (!isLast) machine.crashAfter(lives.crashAfter())
     machine.faults.rates = { 'io-error': lives.faultRate, 'short-write': lives.faultRate }
-    await settle(world, machine, lives.load(service))
+    await workOrDown(world, machine, lives.load(service))
     machine.faults.clear()
     if (!isLast) {
       machine.crash()
@@ -49,7 +49,11 @@ export async function liveThrough<S extends { shutDown(): Promise<void> }>(
 }
 
 /** Lets every client work until it is done or the power is gone; what was under way then never settles. */
-async function settle(world: VirtualWorld, machine: VirtualMachine, clients: readonly Promise<void>[]): Promise<void> {
+export async function workOrDown(
+  world: VirtualWorld,
+  machine: VirtualMachine,
+  clients: readonly Promise<void>[],
+): Promise<void> {
   const state = { active: clients.length }
   const failures: unknown[] = []
   for (const client of clients) {

@@ -3,7 +3,7 @@ export { CHUNK_BYTES_MAX, type ChunkPut, type ChunkStore } from './chunk/chunk-s
 export { MemoryChunkStore } from './chunk/memory-chunk-store.ts'
 export type { SegmentChunkStore } from './chunk/segment-chunk-store.ts'
 export type { CompactionReport, Compactor } from './compaction/compactor.ts'
-export type { Submission, SubmitOptions } from './journal/appender.ts'
+export { laterOf, type Submission, type SubmitOptions } from './journal/appender.ts'
 export { TOMBSTONE } from './journal/format.ts'
 export type { Draft, PlacedRecord } from './journal/group.ts'
 export { Journal, type JournalOptions, type ReplayEvent } from './journal/journal.ts'

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import type { Random } from '@cairn/kernel'
 import { type Address, addressOf } from '@cairn/wire'
+import type { Answer } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
 import type { TestService } from './harness.ts'
-import { CHUNK } from './objects.ts'
+import { CHUNK, clientObjectOf, frames } from './objects.ts'
 
 /** What the client knows of one of its objects. */
 type Known = 'never' | 'there' | 'gone' | 'unsure'
@@ -26,13 +27,15 @@ export function settle(thing: Thing): void {
   thing.isMurky = false
 }
 
+const SMALL_CHUNK = 32 * 1024
+
 const REFUSED = /^(429 busy|503 \w+|504 timeout|507 no_space|409 missing_chunks)$/
 
-/** Objects that share a chunk with each other, so that losing one must not hurt another. */
-export function thingsOf(count: number, seed: number): Thing[] {
+/** Objects that share a chunk with each other, so that losing one must not hurt another; each is larger than the last. */
+export function thingsOf(count: number, seed: number, growthBytes = 9_000): Thing[] {
   const shared = noise(CHUNK, 900)
   return Array.from({ length: count }, (_, at) => {
-    const own = noise(300 + 9_000 * at, seed * 100 + at + 1)
+    const own = noise(300 + growthBytes * at, seed * 100 + at + 1)
     const bytes = at % 3 === 2 ? Buffer.concat([shared, own]) : own
     return { id: addressOf(bytes), bytes, known: 'never', isMurky: false }
   })
@@ -54,17 +57,26 @@ export async function load(
 
 async function operate(service: TestService, thing: Thing, random: Random): Promise<void> {
   const dice = random.next()
-  if (dice < 0.45) await put(service, thing, random.next() < 0.3)
+  if (dice < 0.45) await put(service, thing, random.next())
   else if (dice < 0.7) await remove(service, thing)
   else await audit(service, thing)
 }
 
-async function put(service: TestService, thing: Thing, isStreamed = false): Promise<void> {
-  const { id, bytes } = thing
+async function put(service: TestService, thing: Thing, dice: number): Promise<void> {
   if (thing.known !== 'there') thing.known = 'unsure'
-  const { status, code } = await service.send('PUT', `/o/${id}${isStreamed ? '?stream' : ''}`, { body: bytes })
+  const { status, code } = await send(service, thing, dice)
   if (status === 200 || status === 201) thing.known = 'there'
   else refused(thing, status, code)
+}
+
+/** Whole, as a stream, or as chunks of another size and their list. */
+async function send(service: TestService, { id, bytes }: Thing, dice: number): Promise<Answer> {
+  if (dice < 0.8 || bytes.length <= SMALL_CHUNK)
+    return await service.send('PUT', `/o/${id}${dice < 0.3 ? '?stream' : ''}`, { body: bytes })
+  const { chunks, encoded } = clientObjectOf(bytes, SMALL_CHUNK)
+  const upload = id.slice(3, 20)
+  const sent = await service.send('POST', `/c?upload=${upload}`, { body: frames(chunks.map((chunk) => chunk.bytes)) })
+  return sent.status === 200 ? await service.send('PUT', `/m/${id}?upload=${upload}`, { body: encoded }) : sent
 }
 
 function refused(thing: Thing, status: number, code: string | undefined): void {

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Address, addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
+import { workOrDown } from '../../../verify/virtual/lives.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
+import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { TestService } from './harness.ts'
-import { CHUNK, clientObject, frames } from './objects.ts'
+import { CHUNK, clientObject, clientObjectOf, frames } from './objects.ts'
 import { type DriveSwitch, damage, drivePath, driveSwitch, withDrives } from './several-drives.ts'
 
 const NINE = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
@@ -66,6 +68,82 @@ test('an object of less than one stripe has one copy more than may be lost', asy
     assert.ok(await reads(service, bytes))
   }
   await service.stop()
+})
+
+/** As a client sends it that cuts objects into chunks of its own size. */
+async function upload(service: TestService, bytes: Buffer, chunkSize: number): Promise<number> {
+  const { id, encoded, chunks } = clientObjectOf(bytes, chunkSize)
+  const name = `${chunkSize}`
+  await service.send('POST', `/c?upload=${name}`, { body: frames(chunks.map((chunk) => chunk.bytes)) })
+  return (await service.send('PUT', `/m/${id}?upload=${name}`, { body: encoded })).status
+}
+
+async function isStriped(service: TestService, id: Address): Promise<boolean> {
+  const [known] = await service.parts.own.known([id])
+  return known?.tag === 'object' && known.isStriped === true
+}
+
+test('an object that is put again in chunks of another size is coded anew, or copied if it has no whole stripe', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives)
+  const bytes = noise(STRIPE + 100, 13)
+  const id = addressOf(bytes)
+  await service.ask('POST', '/o?stream', { body: bytes })
+  for (const [chunkSize, hasStripe] of [
+    [CHUNK / 2, true],
+    [2 * CHUNK, false],
+    [CHUNK, true],
+  ] as const) {
+    assert.equal(await service.world.run(upload(service, bytes, chunkSize)), 200)
+    assert.ok(await reads(service, bytes))
+    assert.equal(await service.world.run(isStriped(service, id)), hasStripe)
+    await service.ask('POST', '/admin/scrub')
+    await service.sleep(5000)
+    const { full } = (await service.ask('GET', '/admin/durability')).fields()['copies'] as Record<string, number>
+    assert.equal(full, 1)
+    assert.equal(await holders(service, id), hasStripe ? 9 : 4, 'what is left of the time before goes')
+    for (const name of ['b', 'd', 'h']) drives.gone.add(name)
+    await service.sleep(3000)
+    assert.ok(await reads(service, bytes))
+    drives.gone.clear()
+    await service.sleep(3000)
+  }
+  await service.stop()
+})
+
+test('wherever the power goes in the commit of an object that is coded anew, it reads, and has all its shards again', async () => {
+  const bytes = noise(3 * CHUNK, 14)
+  const durability = { ...ERASURE.durability, data_shards: 2, parity_shards: 1 }
+  const optionsOf = (chunkSize: number) =>
+    withDrives(NINE.slice(0, 3), driveSwitch(), { ...ERASURE, chunk_size: chunkSize, durability })
+  const options = optionsOf(CHUNK / 2)
+  /** Cuts the power at this call of the second put, if there are as many; says how many there were. */
+  const cutAt = async (seed: number, call: number): Promise<number> => {
+    const first = await TestService.start(optionsOf(CHUNK), new VirtualWorld(seed))
+    const { world, machine } = first
+    await first.ask('POST', '/o?stream', { body: bytes })
+    machine.crash()
+    const second = await TestService.start(options, world, machine)
+    const before = machine.calls
+    machine.crashAfter(call)
+    const put = second.send('POST', '/o?stream', { body: bytes }).then(({ status }) => assert.equal(status, 200))
+    await world.run(workOrDown(world, machine, [put]))
+    const calls = machine.calls - before
+    if (machine.isUp) machine.crash()
+    const service = await TestService.start(options, world, machine)
+    assert.ok(await reads(service, bytes), `seed ${seed}, cut at call ${call}`)
+    await service.sleep(4000)
+    const { full, objects } = (await service.ask('GET', '/admin/durability')).fields()['copies'] as Record<
+      string,
+      number
+    >
+    assert.deepEqual([full, objects], [1, 1], `seed ${seed}, cut at call ${call}`)
+    await service.stop()
+    return calls
+  }
+  const calls = await cutAt(1, Number.POSITIVE_INFINITY)
+  // The same call again and again: what of it is kept is up to the drives.
+  for (let seed = 1; seed <= 24; seed += 1) await cutAt(seed, calls - (seed % 12))
 })
 
 test('three drives gone: everything reads, puts are refused; a fourth: what is lost is said to be', async () => {

@@ -17,11 +17,11 @@ export function clientObject(size: number, seed = 1): ClientObject {
   return clientObjectOf(noise(size, seed))
 }
 
-export function clientObjectOf(bytes: Buffer): ClientObject {
-  const builder = new ManifestBuilder(CHUNK)
+export function clientObjectOf(bytes: Buffer, chunkSize = CHUNK): ClientObject {
+  const builder = new ManifestBuilder(chunkSize)
   const chunks = []
-  for (let at = 0; at < bytes.length; at += CHUNK) {
-    const chunk = bytes.subarray(at, at + CHUNK)
+  for (let at = 0; at < bytes.length; at += chunkSize) {
+    const chunk = bytes.subarray(at, at + chunkSize)
     builder.add(chunk)
     chunks.push({ id: addressOf(chunk), bytes: chunk })
   }

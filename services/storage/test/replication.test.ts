@@ -73,6 +73,26 @@ test('a damaged chunk is read from the other copy, and healed', async () => {
   await service.stop()
 })
 
+test('a chunk that is damaged in every copy is tried once a round, and swept once nobody refers to it', async () => {
+  const service = await start(driveSwitch(), { cache_bytes: 0, upload_lease: '2s' }, ['a', 'b'])
+  const object = clientObject(3 * CHUNK, 6)
+  await service.ask('PUT', `/o/${object.id}`, { body: object.bytes })
+  for (const name of ['a', 'b']) await damage(service, name, object.chunks[1]!.id)
+  const damaged = async (): Promise<unknown> => {
+    await service.sleep(20_000)
+    await service.ask('POST', '/admin/scrub')
+    await service.sleep(20_000)
+    const { scrub } = (await service.ask('GET', '/admin/durability')).fields() as { scrub: Record<string, unknown> }
+    return scrub['damaged_count']
+  }
+  assert.equal(await damaged(), 2)
+  const tries = service.metric('repair_skipped_total', { reason: 'no_copy' })
+  assert.ok(tries > 0 && tries < 40, `${tries} tries`)
+  assert.equal((await service.ask('DELETE', `/o/${object.id}`)).status, 204)
+  assert.equal(await damaged(), 0)
+  await service.stop()
+})
+
 test('with one drive gone reads go on, writes go to the others, and repair makes the copies that are missing', async () => {
   const drives = driveSwitch()
   const service = await start(drives)

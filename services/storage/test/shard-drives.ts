@@ -258,6 +258,8 @@ function losable(platform: VirtualPlatform, drive: LocalDrive, target: ShardTarg
     drive,
     health: () => (state.isLost ? ({ tag: 'down', why: 'gone' } as const) : target.health()),
     write: there(target.write),
+    settled: there(target.settled),
+    has: (ids: readonly Address[]) => (state.isLost ? ids.map(() => false) : target.has(ids)),
     put: there(target.put),
     commit: there(target.commit),
     stat: there(target.stat),

@@ -1,85 +1,133 @@
 /**
- * Objects in 2+2 shards on five drives while drives go and come back, bits rot and the power is cut, and a ledger of
- * what clients were told.
+ * Objects as shards on the drives of one node while drives go and come back, bits rot and the power goes, and a ledger
+ * of what clients were told.
  *
- *     load ─▶ up to two drives go, or rot, or the power does ─▶ load ─▶ mended, scrubbed, repaired ─▶ … ─▶ all holds
+ *     load ─▶ up to as many drives as may be lost go wrong, or the power does, or both ─▶ load ─▶ all are back, repaired
+ *       ▲                                                                                                  │
+ *       └── the next round ◀───────────────────────────────────────────────────────────────────────────────┤
+ *           at the end: any drives away that may be lost, and everything that was told still holds ◀───────┘
  */
 import assert from 'node:assert/strict'
-import { SeededRandom } from '@cairn/kernel'
-import { load, mustHold, type Thing, thingsOf } from '../../../services/storage/test/copies-ledger.ts'
+import { type Random, SeededRandom } from '@cairn/kernel'
+import type { DurabilityReport, ScrubReport } from '@cairn/sdk'
+import { load, mustHold, settle, type Thing, thingsOf } from '../../../services/storage/test/copies-ledger.ts'
 import { TestService } from '../../../services/storage/test/harness.ts'
-import { drivePath, driveSwitch, withDrives } from '../../../services/storage/test/several-drives.ts'
+import { type DriveSwitch, drivePath, driveSwitch, withDrives } from '../../../services/storage/test/several-drives.ts'
+import { workOrDown } from '../../virtual/lives.ts'
+import type { VirtualMachine } from '../../virtual/machine.ts'
 import { type SimulationReport, simulate } from '../../virtual/simulate.ts'
+import type { VirtualWorld } from '../../virtual/world.ts'
 
-const DRIVES = ['a', 'b', 'c', 'd', 'e']
-/** Some of them are smaller than a stripe. */
-const THINGS = 6
+const DRIVES: readonly string[] = ['a', 'b', 'c', 'd', 'e']
+const PARITY = 2
+/** Of 300 bytes, and more by this each: the first two are below a stripe of two chunks, the others are of up to five. */
+const THINGS = 5
+const GROWTH_BYTES = 70_000
 const OPERATIONS = 6
-const HEADER_BYTES = 128
 const ROUNDS = 2
-/** Long enough for a drive to be missed and found again, and for a few rounds of the planner. */
-const REPAIR_MS = 5000
+/** Segment headers are found to be damaged at the next start; here what lies in a segment is looked at. */
+const HEADER_BYTES = 128
+/** With everything back, from then on every shard is where it should be. */
+const REPAIR_MS_MAX = 60_000
+const LOOK_MS = 500
+const MISSED_MS = 2000
 const CONFIG = {
   cache_bytes: 0,
-  chunk_size: '16KiB',
   pools: { get: 2, put: 2, repair: 2 },
-  durability: { mode: 'erasure', data_shards: 2, parity_shards: 2, sweep_interval: '1s' },
+  durability: { mode: 'erasure', data_shards: 2, parity_shards: PARITY, sweep_interval: '1s' },
 } as const
 
+interface Scene {
+  readonly world: VirtualWorld
+  readonly machine: VirtualMachine
+  readonly random: Random
+  readonly drives: DriveSwitch
+  readonly things: readonly Thing[]
+}
+
+/** Five drives, of which any two may be lost. */
 export async function simulateShards(seed: number): Promise<SimulationReport> {
   return await simulate(seed, async (world) => {
-    const machine = world.machine('node')
     const random = new SeededRandom(world.nextSeed())
-    const things = thingsOf(THINGS, seed)
-    const drives = driveSwitch()
-    const open = async (): Promise<TestService> =>
-      await TestService.open(withDrives(DRIVES, drives, CONFIG), world, machine)
-    let service = await open()
+    const things = thingsOf(THINGS, seed, GROWTH_BYTES)
+    const scene: Scene = { world, machine: world.machine('node'), random, drives: driveSwitch(), things }
+    let service = await open(scene)
     for (let round = 0; round < ROUNDS; round += 1) {
       await load([service], things, random, OPERATIONS)
-      const victims = [pick(random), ...(random.next() < 0.5 ? [pick(random)] : [])]
-      const dice = random.next()
-      if (dice < 0.4) for (const victim of victims) drives.gone.add(victim)
-      else if (dice < 0.7) for (const victim of victims) await rot(service, victim, random)
-      else {
-        machine.crash()
-        service = await open()
-      }
-      if (random.next() < 0.5) await world.sleep(1000)
-      await load([service], things, random, OPERATIONS)
-      drives.gone.clear()
-      await service.send('POST', '/admin/scrub')
-      await world.sleep(REPAIR_MS)
+      goWrong(scene)
+      service = await liveOn(scene, service)
+      scene.drives.gone.clear()
+      await repaired(scene, service)
+      for (const thing of things) settle(thing)
+      for (const thing of things) await mustHold(service, thing, 'the node')
     }
-    for (const thing of things) await mustHold(service, thing, 'the node')
-    await mustBeWhole(service, things)
+    for (const name of some(DRIVES, PARITY, random)) scene.drives.gone.add(name)
+    await world.sleep(MISSED_MS)
+    for (const thing of things) await mustHold(service, thing, `a node without ${[...scene.drives.gone].join(' and ')}`)
     await service.shutDown()
   })
 }
 
-function pick(random: SeededRandom): string {
-  return DRIVES[Math.floor(random.next() * DRIVES.length)] ?? 'a'
+async function open({ world, machine, drives }: Scene): Promise<TestService> {
+  return await TestService.open(withDrives(DRIVES, drives, CONFIG), world, machine)
 }
 
-/** Flips a bit somewhere in what was written on the drive, behind the header of its first segment. */
-async function rot({ machine, platform }: TestService, name: string, random: SeededRandom): Promise<void> {
-  const path = `${drivePath(name)}/journal/0000000001.seg`
-  await using file = await platform.disk.open(path, { mode: 'read' })
-  const room = (await file.size()) - HEADER_BYTES
-  if (room > 0) machine.drive.damage(path, (HEADER_BYTES + Math.floor(random.next() * room)) * 8)
-}
-
-/** Everything that is there has all of its shards again, or its copies. */
-async function mustBeWhole({ parts }: TestService, things: readonly Thing[]): Promise<void> {
-  for (const { id, known } of things) {
-    if (known !== 'there') continue
-    const asked = (await parts.replication?.replicas.ask(id)) ?? []
-    const isStriped = asked.some((each) => each.known.tag === 'object' && each.known.isStriped === true)
-    const copies = asked.filter((each) => each.known.tag === 'object').length
-    if (!isStriped) assert.ok(copies >= 3, `${id.slice(0, 11)} has ${copies} copies`)
-    else {
-      const plan = await parts.replication?.erasure?.planner.plan(id)
-      assert.equal(plan?.left, 'whole', `${id.slice(0, 11)} lacks shards`)
-    }
+/** Something happens to no more drives than may be lost; often in the middle of what comes next the power goes as well. */
+function goWrong({ machine, random, drives }: Scene): void {
+  const victims = some(DRIVES, 1 + Math.floor(random.next() * PARITY), random)
+  const dice = random.next()
+  for (const name of victims) {
+    if (dice < 0.4) drives.gone.add(name)
+    else if (dice < 0.8) rot(machine, name, random)
   }
+  if (dice > 0.8 || random.next() < 0.5) machine.crashAfter(10 + Math.floor(random.next() * 500))
+}
+
+/** Load until it is done, or until the power is gone: then there is another life, and the rest of the load. */
+async function liveOn(scene: Scene, service: TestService): Promise<TestService> {
+  const { world, machine, random, things } = scene
+  if (random.next() < 0.5) await world.sleep(MISSED_MS)
+  let now = service
+  for (let part = 0; part < 2; part += 1) {
+    if (!machine.isUp) now = await open(scene)
+    await workOrDown(world, machine, [load([now], things, random, OPERATIONS)])
+  }
+  // What was under way when the power went is as good as refused.
+  machine.crash()
+  return await open(scene)
+}
+
+/** A bit flips somewhere in what lies on the drive. */
+function rot({ drive }: VirtualMachine, name: string, random: Random): void {
+  const directory = `${drivePath(name)}/journal`
+  const paths = drive.list(directory).map(({ name: file }) => `${directory}/${file}`)
+  const path = paths[Math.floor(random.next() * paths.length)]
+  if (path === undefined || drive.size(path) <= HEADER_BYTES) return
+  const byte = HEADER_BYTES + Math.floor(random.next() * (drive.size(path) - HEADER_BYTES))
+  drive.damage(path, byte * 8 + Math.floor(random.next() * 8))
+}
+
+/** Everything is read, and nothing is left to repair in two rounds of the planner. */
+async function repaired({ world }: Scene, service: TestService): Promise<void> {
+  const until = world.clock.now() + REPAIR_MS_MAX
+  const { completed_at: before } = (await service.send('POST', '/admin/scrub')).fields()
+  for (let content = 0; content < 2; ) {
+    await world.sleep(LOOK_MS)
+    await service.send('POST', '/admin/repair')
+    const report = JSON.parse((await service.send('GET', '/admin/durability')).body.toString()) as Report
+    content = isContent(report, before) ? content + 1 : 0
+    assert.ok(world.clock.now() < until, `all is well for a minute, and still ${JSON.stringify(report)}`)
+  }
+}
+
+type Report = DurabilityReport & { readonly scrub: ScrubReport }
+
+function isContent({ scrub, repairs, copies, places }: Report, before: unknown): boolean {
+  if (copies === null || scrub.completed_at === before || places.some(({ state }) => state !== 'up')) return false
+  return copies.full === copies.objects && copies.planned + repairs.pending === 0
+}
+
+function some(names: readonly string[], count: number, random: Random): string[] {
+  const left = [...names]
+  return Array.from({ length: count }, () => left.splice(Math.floor(random.next() * left.length), 1)[0] ?? '')
 }

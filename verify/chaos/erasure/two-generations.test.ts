@@ -9,15 +9,16 @@ const MUTANTS: readonly Mutant[] = [
   {
     name: 'the parity of one generation with the data of another',
     file: 'erasure/shard-drives.ts',
-    find: 'new StripeMap(object, newest.facts, newest.stripes,',
-    replace: 'new StripeMap(object, newest.facts, records.at(-1)?.stripes ?? newest.stripes,',
+    find: 'new StripeMap(object, newest, newest.stripes,',
+    replace:
+      'new StripeMap(object, newest, found.flatMap((each) => each?.stripes ?? []).sort((a, b) => a.generation - b.generation)[0] ?? newest.stripes,',
     expect: 'unreadable',
   },
   {
     name: 'the oldest record counts',
     file: 'erasure/shard-drives.ts',
-    find: 'b.stripes.generation - a.stripes.generation',
-    replace: 'a.stripes.generation - b.stripes.generation',
+    find: 'b.version - a.version',
+    replace: 'a.version - b.version',
     expect: 'unreadable',
   },
   {

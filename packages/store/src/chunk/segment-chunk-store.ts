@@ -135,10 +135,10 @@ export class SegmentChunkStore implements ChunkStore {
 
   /**
    * Removes the chunk if nobody refers to it and no upload keeps it. Looked at and put in line in one step, so that
-   * a put or a `missing` either comes before, and leases it, or after, and finds it gone.
+   * a put or a `missing` either comes before, and leases it, or after, and finds it gone. Also one that is damaged.
    */
   trySweep(id: Address, isReferenced: boolean): Submission | undefined {
-    const isSettled = !this.#presence.has(id) && this.#isIndexed(id)
+    const isSettled = !this.#presence.has(id) && this.#store.lookup(KIND.chunk, digestOf(id)) !== undefined
     const now = this.#store.machine.clock.now()
     if (!maySweep(this.#store.leases, id, { isSettled, isReferenced }, now)) return undefined
     return this.#submitRemoval(id)

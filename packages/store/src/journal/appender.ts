@@ -35,10 +35,13 @@ interface Batch {
 
 /** What was submitted; its fate can be waited for by anybody, at any time, or by nobody. */
 export class Submission {
+  /** Its place in line: what has a lower one is written, and durable, before it. */
+  readonly turn: number
   readonly #entry: core.Entry<Batch>
   readonly #wake: () => void
 
-  constructor(entry: core.Entry<Batch>, wake: () => void) {
+  constructor(turn: number, entry: core.Entry<Batch>, wake: () => void) {
+    this.turn = turn
     this.#entry = entry
     this.#wake = wake
   }
@@ -59,6 +62,11 @@ export class Submission {
     if (entry.state.tag === 'failed') throw entry.state.error
     return entry.item.records
   }
+}
+
+/** The one further back in line: a write that was joined may have been in line for long. */
+export function laterOf(a: Submission | undefined, b: Submission): Submission {
+  return a !== undefined && a.turn > b.turn ? a : b
 }
 
 export interface SubmitOptions {
@@ -100,6 +108,7 @@ export class Appender {
   #closing: Promise<unknown> = Promise.resolve()
   #nextLsn: number
   #syncedLsn: number
+  #turn = 0
   #failures = 0
   #isRunning = false
   #isClosed = false
@@ -156,7 +165,8 @@ export class Appender {
       throw new CairnError('Busy', 'Too much waits to be written; try again shortly.', { retryAfterMs: 1_000 })
     }
     this.#kick()
-    return new Submission(entry, () => this.#kick())
+    this.#turn += 1
+    return new Submission(this.#turn, entry, () => this.#kick())
   }
 
   /** Makes the first segment of a new journal; throws if the drive cannot. */

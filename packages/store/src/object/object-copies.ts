@@ -81,6 +81,7 @@ export class ObjectCopies {
       if (known.tag === 'tombstone' && known.version > object.version) throw newerVersion(object.id, known.version)
       if (known.tag !== 'object') return await this.#objects.commit(object)
       if (object.stripes !== undefined) await this.#takeShare(object, object.stripes, known.version)
+      else if (known.isStriped === true) await this.#takeWhole(object, known.version)
       else if (known.version < object.version) await this.#renew(object)
       else this.#store.journal.mustBeReady()
       if (object.stripes === undefined) await this.#objects.restorePages(object)
@@ -148,6 +149,14 @@ export class ObjectCopies {
     await this.#store.submit([draft]).durable()
   }
 
+  /** A share is no copy: it gives way to a whole one that is newer. */
+  async #takeWhole(object: VersionedCommit, version: number): Promise<void> {
+    if (version > object.version) throw newerVersion(object.id, version)
+    const facts = await this.#objects.stat(object.id)
+    if (facts === undefined) throw going()
+    await this.#objects.rewrite(object, facts)
+  }
+
   /**
    * A share grows by what is new of it; one whose own list is damaged is written anew out of what is given; an older
    * generation, or a whole copy, gives way to a newer one.
@@ -167,7 +176,7 @@ export class ObjectCopies {
     if (isSound && fresh.length === 0 && version >= object.version) return this.#store.journal.mustBeReady()
     const share = packDigests(fresh)
     const newest = Math.max(version, object.version)
-    await this.#objects.renewShare({ ...object, version: newest, stripes: { ...stripes, share } }, facts)
+    await this.#objects.rewrite({ ...object, version: newest, stripes: { ...stripes, share } }, facts)
   }
 
   /** A record never changes, so that one which was read lately need not be read again: repair asks for all of them. */

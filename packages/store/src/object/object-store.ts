@@ -151,10 +151,10 @@ export class ObjectStore {
   }
 
   /**
-   * Writes the record of an object that is here anew, as a share: what it kept of the same generation and what is given.
-   * Whoever calls sees to it that nobody else changes the object meanwhile.
+   * Writes the record of an object that is here anew: as the whole that is given, or as a share, of what it kept of the
+   * same generation and what is given. Whoever calls sees to it that nobody else changes the object meanwhile.
    */
-  async renewShare(object: ObjectCommit, facts: ObjectFacts): Promise<void> {
+  async rewrite(object: ObjectCommit, facts: ObjectFacts): Promise<void> {
     this.#serial += 1
     const lease = `commit ${this.#serial}`
     try {
@@ -163,7 +163,8 @@ export class ObjectStore {
       const kept = facts.stripes?.generation === stripes?.generation ? await this.#soundSharePages(facts) : []
       // Shards of two generations are never in one share; what a damaged page listed has to be given again.
       const whole = stripes && { ...stripes, sharePages: packDigests([...kept, ...digestsOf(stripes.sharePages)]) }
-      const payload = encodeObject({ ...facts, version, pages, stripes: whole })
+      const { chunkSize } = object
+      const payload = encodeObject({ ...facts, chunkSize, version, pages, stripes: whole })
       // Not as a put: the object is here all the while.
       const draft = { kind: KIND.object, flags: 0, id: digestOf(object.id), payload }
       const renewal = this.#store.submit([draft])

@@ -5,7 +5,7 @@
  *                  └─ at most two in memory: the next is not taken before the one before the last is written
  */
 import { CairnError } from '@cairn/kernel'
-import type { Storage, Submission } from '@cairn/store'
+import { laterOf, type Storage, type Submission } from '@cairn/store'
 import { type Address, type BuiltObject, ManifestBuilder } from '@cairn/wire'
 import { lostWrites, otherBytes } from '../errors.ts'
 
@@ -75,7 +75,7 @@ export class ObjectWriter implements Writer {
       // Also if this one needs no writing: with the next, the buffer of the one before it is filled again.
       await last?.written()
       if (submitted === 'present') continue
-      last = submitted.write
+      last = laterOf(last, submitted.write)
       if (submitted.isNew) newChunks += 1
     }
     // The last chunk is not waited for: it goes to the drive together with the record of the object.

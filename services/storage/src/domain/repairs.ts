@@ -6,6 +6,8 @@ import { STORAGE_TOPOLOGY } from '../topology.ts'
 export const REPAIR_COST_BYTES = 64 * 1024
 /** Objects that wait to be planned; an operator asks by hand. */
 const REQUESTS_MAX = 64
+/** Damaged chunks without a copy that are remembered; past it they are tried again whenever somebody reads them. */
+const HOPELESS_MAX = 10_000
 
 /** What a repair came to: bytes that were moved, or why none were. */
 export type Repaired =
@@ -41,6 +43,8 @@ export class Repairs {
   readonly #requests = new Map<Address, number>()
   /** Names of repairs in the queue or under way: each is there once. */
   readonly #names = new Set<string>()
+  /** Chunks of which nobody had a sound copy, and the drives that need one. */
+  readonly #hopeless = new Set<string>()
   #pending = 0
 
   constructor(runtime: Runtime) {
@@ -48,12 +52,26 @@ export class Repairs {
     this.queue = openQueue<Repair, typeof STORAGE_TOPOLOGY>(runtime, STORAGE_TOPOLOGY, 'repair')
   }
 
-  /** A chunk turned out damaged: its repair takes the reserved lane. */
+  /** A chunk turned out damaged: its repair takes the reserved lane, unless one has just shown that it cannot be made. */
   damaged(chunk: Address, drive?: string): void {
     const { metrics, log } = this.#runtime
     metrics.count('integrity_fail_total', { reason: 'checksum' })
     log.error({ chunk: chunk.slice(0, 11) }, 'a chunk is damaged')
-    this.send({ tag: 'chunk', chunk, drive }, 'urgent')
+    if (!this.#hopeless.has(`${chunk} ${drive}`)) this.send({ tag: 'chunk', chunk, drive }, 'urgent')
+  }
+
+  /**
+   * It could not be made. A repair reads the other copies, and whoever finds one of them damaged asks for its repair:
+   * without this, two that are both damaged would ask for each other for ever.
+   */
+  failed(repair: Repair): void {
+    if (repair.tag === 'chunk' && this.#hopeless.size < HOPELESS_MAX)
+      this.#hopeless.add(`${repair.chunk} ${repair.drive}`)
+  }
+
+  /** From now on everything may be tried again. */
+  beginRound(): void {
+    this.#hopeless.clear()
   }
 
   /** A repair that can wait; false if there is no room for it now, and it must be planned again. */

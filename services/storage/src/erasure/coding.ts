@@ -16,8 +16,8 @@ export async function encodeStripe(machine: Machine, data: readonly Uint8Array[]
 }
 
 /**
- * The shards with these indices out of those that are there, each checked against its hash. `NotFound` `too_few_shards`
- * if not enough are; `Integrity` if what came out is not what the descriptor says.
+ * The shards with these indices out of those that are there, each that was not checked against its hash. `NotFound`
+ * `too_few_shards` if not enough are; `Integrity` if what came out is not what the descriptor says.
  */
 export async function decodeStripe(
   machine: Machine,
@@ -26,19 +26,21 @@ export async function decodeStripe(
   wanted: readonly number[],
 ): Promise<Map<number, Uint8Array>> {
   const { k, m, shards, sizes } = descriptor
+  const lost = wanted.filter((index) => !present.has(index))
+  const found = new Map([...present].filter(([index]) => wanted.includes(index)))
+  if (lost.length === 0) return found
   const length = codedLength(descriptor)
   const given = shards.map((id, index) => {
     const bytes = id === undefined ? new Uint8Array(0) : present.get(index)
     return bytes === undefined ? undefined : padded(bytes, length)
   })
-  const rebuilt = await patiently(machine, RECONSTRUCT, { shards: given, k, m, wanted })
-  const proved = new Map<number, Uint8Array>()
-  for (const [at, index] of wanted.entries()) {
+  const rebuilt = await patiently(machine, RECONSTRUCT, { shards: given, k, m, wanted: lost })
+  for (const [at, index] of lost.entries()) {
     const bytes = rebuilt[at]?.subarray(0, sizes[index])
     if (bytes === undefined || addressOf(bytes) !== shards[index]) throw notTheShard(descriptor, index)
-    proved.set(index, bytes)
+    found.set(index, bytes)
   }
-  return proved
+  return found
 }
 
 async function patiently<Input, Output>(

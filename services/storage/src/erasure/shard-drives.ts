@@ -49,8 +49,8 @@ export class ShardDrives {
   }
 
   /**
-   * The stripes of the object, by its newest record; nothing if no target has one. A target that was away may have an
-   * older generation: it is never mixed in.
+   * The stripes of the object, by its newest record; nothing if no target has one, or if that is of a whole copy. A
+   * target that was away may have an older generation: it is never mixed in.
    */
   async find(object: Address): Promise<StripeMap | undefined> {
     const found = await Promise.all(
@@ -63,10 +63,9 @@ export class ShardDrives {
         }
       }),
     )
-    const records = found.flatMap((facts) => (facts?.stripes === undefined ? [] : { facts, stripes: facts.stripes }))
-    const newest = records.sort((a, b) => b.stripes.generation - a.stripes.generation)[0]
-    if (newest === undefined) return undefined
-    return new StripeMap(object, newest.facts, newest.stripes, async (page) => await this.read(page, object))
+    const newest = found.flatMap((facts) => facts ?? []).sort((a, b) => b.version - a.version)[0]
+    if (newest?.stripes === undefined) return undefined
+    return new StripeMap(object, newest, newest.stripes, async (page) => await this.read(page, object))
   }
 
   /** The shard or page from whoever has it sound; `undefined` if nobody has. `near` says where to look first. */
@@ -80,6 +79,13 @@ export class ShardDrives {
       }
     }
     return undefined
+  }
+
+  /** How many shards of the stripe are durable on some readable target, also if none keeps them for the object. */
+  count({ shards }: StripeDescriptor): number {
+    const ids = shards.flatMap((id) => id ?? [])
+    const answers = this.all.filter((target) => target.health().tag !== 'down').map((target) => target.has(ids))
+    return ids.filter((_, at) => answers.some((its) => its[at])).length
   }
 
   /** Which shards of the stripe each readable target keeps. */

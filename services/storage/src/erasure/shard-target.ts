@@ -1,6 +1,13 @@
 /** What erasure coding needs of a target; a drive of this node is one. */
 import { CairnError, toCairnError } from '@cairn/kernel'
-import { type ChunkBytes, type ObjectCommit, type ObjectFacts, type StripeCommit } from '@cairn/store'
+import {
+  type ChunkBytes,
+  laterOf,
+  type ObjectCommit,
+  type ObjectFacts,
+  type StripeCommit,
+  type Submission,
+} from '@cairn/store'
 import { type Address, addressOf, digestOf } from '@cairn/wire'
 import type { DriveTarget } from '../targets/drive-target.ts'
 import type { Stored, TargetHealth } from '../targets/target.ts'
@@ -12,13 +19,22 @@ export interface ShareCommit extends Omit<ObjectCommit, 'version' | 'stripes'> {
   readonly stripes: StripeCommit
 }
 
+export interface WrittenShards {
+  /** How many were not there before. */
+  readonly fresh: number
+  /** What has to be waited for, if any was not durable already. */
+  readonly last: Submission | undefined
+}
+
 export interface ShardTarget extends Home {
   readonly weight: number
   readonly node: string
   readonly region: string
   health(): TargetHealth
-  /** Takes shards in; they are durable once a share that names them is. Returns how many were not there before. */
-  write(shards: readonly Uint8Array[], upload: string): Promise<number>
+  /** Takes shards in; they are durable once `settled` says so, or a share that names them is. */
+  write(shards: readonly Uint8Array[], upload: string): Promise<WrittenShards>
+  /** Resolves once this, and everything written before it, is durable. */
+  settled(last: Submission): Promise<void>
   /** Takes one shard; it is durable when this resolves, and one that was damaged is sound again. */
   put(shard: Uint8Array, upload: string): Promise<void>
   /** Makes the object's record and its share durable. */
@@ -27,6 +43,8 @@ export interface ShardTarget extends Home {
   read(id: Address): Promise<ChunkBytes | undefined>
   /** The record of the object, if it has one. */
   stat(object: Address): Promise<ObjectFacts | undefined>
+  /** Which of the shards are durable there, whether or not it keeps them for anybody, in the order given. */
+  has(ids: readonly Address[]): readonly boolean[]
   /** Which of the shards it keeps for the object, as far as it knows, in the order given. */
   keeps(object: Address, ids: readonly Address[]): Promise<readonly boolean[]>
   /** Objects it keeps this shard, or page, for. */
@@ -54,12 +72,16 @@ export function shardTarget(target: DriveTarget): ShardTarget {
     },
     health: () => target.health(),
     write: async (shards, upload) => await writing(async () => await writeLazily(contents().storage, shards, upload)),
+    settled: async (last) => {
+      await writing(async () => await last.durable())
+    },
     put: async (shard, upload) => {
       await writing(async () => await contents().storage.chunks.put(addressOf(shard), shard, { upload }))
     },
     commit: async (share) => await writing(async () => await contents().storage.copies.commit(share)),
     read: async (id) => await contents().chunks.read(id),
     stat: async (object) => await contents().storage.objects.stat(object),
+    has: (ids) => ids.map((id) => contents().storage.chunks.exists(id)),
     keeps: async (object, ids) => {
       const { chunks, references } = contents().storage
       await references.settled()
@@ -81,22 +103,24 @@ export function shardTarget(target: DriveTarget): ShardTarget {
 /** A shard that many objects share is rebuilt from one of them. */
 const REFERRERS_MAX = 16
 
-/** Written but not synced: the sync of the share that names them covers them, and without it nobody was told. */
+/** Written but not synced: a sync that comes later covers them, and without it nobody was told. */
 async function writeLazily(
   { chunks }: DriveTarget['drive']['contents']['storage'],
   shards: readonly Uint8Array[],
   upload: string,
-): Promise<number> {
+): Promise<WrittenShards> {
   let fresh = 0
+  let last: Submission | undefined
   const writes: Promise<void>[] = []
   for (const shard of shards) {
     const submitted = chunks.submit(addressOf(shard), shard, upload, { lazy: true, isProved: true })
     if (submitted === 'present') continue
     writes.push(submitted.write.written())
+    last = laterOf(last, submitted.write)
     if (submitted.isNew) fresh += 1
   }
   await Promise.all(writes)
-  return fresh
+  return { fresh, last }
 }
 
 /** A drive that fails in the middle of a write is one that does not take it. */

@@ -2,8 +2,8 @@
  * Which stripes lack shards, and their repairs in line: urgent ones, of which no more shards may go, in the lane that is
  * never turned away, the others behind the copies of replicated objects.
  *
- * A whole object is not looked at again until a drive goes, comes back, or is another one: what turns out damaged is
- * healed where it lies, by whoever read it.
+ * A whole object is not looked at again until it is put again, or a drive goes, comes back, or is another one: what turns
+ * out damaged is healed where it lies, by whoever read it.
  */
 import type { Platform } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
@@ -32,7 +32,8 @@ export class StripePlanner {
   readonly #drives: ShardDrives
   readonly #repair: StripeRepair
   readonly #repairs: Repairs
-  readonly #whole = new Set<Address>()
+  /** And the version they were of. */
+  readonly #whole = new Map<Address, number>()
   #seen = ''
 
   constructor(platform: Platform, drives: ShardDrives, repair: StripeRepair, repairs: Repairs) {
@@ -42,11 +43,11 @@ export class StripePlanner {
     this.#repairs = repairs
   }
 
-  async plan(object: Address): Promise<StripePlan> {
+  async plan(object: Address, version: number): Promise<StripePlan> {
     const drives = this.#drives.all.map((drive) => `${drive.id} ${drive.health().tag}`).join(', ')
     if (drives !== this.#seen) this.#whole.clear()
     this.#seen = drives
-    if (this.#whole.has(object)) return { left: 'whole', planned: 0 }
+    if (this.#whole.get(object) === version) return { left: 'whole', planned: 0 }
     const map = await this.#drives.find(object)
     if (map === undefined) return { left: 'whole', planned: 0 }
     let left: ShardsLeft = 'whole'
@@ -65,7 +66,7 @@ export class StripePlanner {
       batch.push(state)
     }
     send()
-    if (left === 'whole' && this.#whole.size < WHOLE_MAX) this.#whole.add(object)
+    if (left === 'whole' && this.#whole.size < WHOLE_MAX) this.#whole.set(object, version)
     return { left, planned }
   }
 

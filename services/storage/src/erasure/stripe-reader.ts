@@ -95,8 +95,8 @@ export class StripeReader {
   /** Makes this data shard, and with it every other one that turns out not to be there. */
   async #decode(descriptor: StripeDescriptor, index: number): Promise<ReadonlyMap<number, Uint8Array>> {
     const { present, absent } = await gatherShards(this.#drives, descriptor, [index])
-    const wanted = [index, ...absent.filter((each) => each < descriptor.k)]
-    const rebuilt = await decodeStripe(this.#platform, descriptor, present, wanted)
+    const wanted = new Set([index, ...absent.filter((each) => each < descriptor.k)])
+    const rebuilt = await decodeStripe(this.#platform, descriptor, present, [...wanted])
     for (const [shard, bytes] of rebuilt) this.#remember(descriptor.shards[shard], bytes)
     return rebuilt
   }
@@ -116,18 +116,20 @@ export interface Gathered {
   readonly absent: readonly number[]
 }
 
-/** Reads as many shards of the stripe as it takes, each when it may, none of those in `without`. `Integrity` if there are not as many. */
+/** Reads as many shards of the stripe as it takes, each when it may, those that are to be made last. `Integrity` if there are not as many. */
 export async function gatherShards(
   drives: ShardDrives,
   descriptor: StripeDescriptor,
-  without: readonly number[],
+  wanted: readonly number[],
   pace?: (bytes: number) => Promise<void>,
 ): Promise<Gathered> {
   const { k, shards } = descriptor
   const first = shards[0]
   const present = new Map<number, Uint8Array>()
   const absent: number[] = []
-  const line = shards.flatMap((id, index) => (id === undefined || without.includes(index) ? [] : { id, index }))
+  const stored = shards.flatMap((id, index) => (id === undefined ? [] : { id, index }))
+  const isWanted = ({ index }: { readonly index: number }): boolean => wanted.includes(index)
+  const line = [...stored.filter((each) => !isWanted(each)), ...stored.filter(isWanted)]
   // Places without a chunk are zeros that everybody has.
   const needed = k - shards.filter((id) => id === undefined).length
   while (present.size < needed && line.length > 0) {

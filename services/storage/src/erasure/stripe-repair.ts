@@ -111,9 +111,16 @@ export class StripeRepair {
     const order = first === undefined ? [] : this.#drives.writable(first)
     const { left, lost } = planStripe(order, stored, kept)
     const needed = descriptor.k - (descriptor.shards.length - stored.length)
-    const urgency = left === stored.length ? 'whole' : urgencyOf(left, needed)
+    const urgency = this.#urgency(descriptor, left, needed)
     const moves = lost.flatMap(({ shard, home }) => (home === undefined ? [] : { shard, home }))
     return { descriptor, urgency, left, needed, moves: urgency === 'lost' ? [] : moves }
+  }
+
+  /** Of a put that was cut off all shards are there, though most drives do not keep them for the object yet. */
+  #urgency(descriptor: StripeDescriptor, left: number, needed: number): StripeState['urgency'] {
+    if (left === needed + descriptor.m) return 'whole'
+    const urgency = urgencyOf(left, needed)
+    return urgency === 'lost' && this.#drives.count(descriptor) >= needed ? 'urgent' : urgency
   }
 
   async #commitShare(map: StripeMap, home: ShardTarget, ids: readonly Address[], upload: string): Promise<void> {

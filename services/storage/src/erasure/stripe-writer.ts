@@ -1,12 +1,13 @@
 /**
  * Objects in, as shards on distinct drives; nothing is visible, or told, before all of it is durable.
  *
- *     chunks ─▶ stripe of k ─▶ parity on a thread ─▶ one shard to each of k + m drives, unsynced ─▶ … ─▶ record and
- *        │                                             └─ meanwhile the next stripe fills                share on each,
- *        └─ ends within the first stripe: replicated m + 1 times instead                                 synced ─▶ told
+ *     chunks ─▶ stripe of k ─▶ parity on a thread ─▶ one shard to each of k + m drives ─▶ … ─▶ all synced ─▶ record and
+ *        │                                             └─ meanwhile the next stripe fills                   share on each,
+ *        └─ ends within the first stripe: replicated m + 1 times instead                                    synced ─▶ told
  */
 import { CairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
+import { laterOf, type Submission } from '@cairn/store'
 import { type Address, addressOf, digestOf, type Manifest, ManifestBuilder } from '@cairn/wire'
 import type { PutRequest, PutResult, Writer } from '../domain/object-writer.ts'
 import { otherBytes, underReplicated } from '../errors.ts'
@@ -94,6 +95,8 @@ class StripedUpload {
   readonly #builder: ManifestBuilder
   /** What each drive was given, by hash. */
   readonly #shares = new Map<ShardTarget, Set<Address>>()
+  /** What each drive wrote last. */
+  readonly #last = new Map<ShardTarget, Submission>()
   readonly #parity: Uint8Array[] = []
   /** The stripe before, while this one fills. */
   #placing: Promise<void> = Promise.resolve()
@@ -123,6 +126,8 @@ class StripedUpload {
     const built = this.#builder.finish()
     if (expected !== undefined && expected !== built.id) throw otherBytes(expected, built.id)
     if (built.kind === 'single') throw new CairnError('Internal', 'A striped object has at least one whole stripe.')
+    // All shards before the first record: if the power goes between two of them, what the first one names is there.
+    await Promise.all([...this.#last].map(async ([home, last]) => await home.settled(last)))
     const stored = await this.#commit(built.manifest)
     const { k, m } = this.#options.code
     const isNew = stored.every((each) => each === 'new')
@@ -148,8 +153,9 @@ class StripedUpload {
       shards.map(async ({ bytes, id, home }) => {
         if (home === undefined) return
         this.#shares.set(home, (this.#shares.get(home) ?? new Set()).add(id))
-        const fresh = await home.write([bytes], this.#request.upload)
+        const { fresh, last } = await home.write([bytes], this.#request.upload)
         this.#newChunks += fresh
+        if (last !== undefined) this.#last.set(home, laterOf(this.#last.get(home), last))
       }),
     )
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ChunkBytes } from '@cairn/store'
-import { addressFromDigest, addressOf } from '@cairn/wire'
+import { type Address, addressFromDigest, addressOf } from '@cairn/wire'
 import { noise } from '../../../../verify/virtual/noise.ts'
-import { CHUNK_SIZE, ShardScene } from '../../test/shard-drives.ts'
+import { CHUNK_SIZE, ShardScene, type TestDrive } from '../../test/shard-drives.ts'
 import { cutWhole } from '../domain/cut.ts'
 import type { Writer } from '../domain/object-writer.ts'
 import { decodeStripe } from './coding.ts'
@@ -50,6 +50,28 @@ describe('nine drives, 6+3', () => {
       }
     }
   })
+})
+
+test('no drive has the record of an object before every shard of it is durable', async () => {
+  const scene = await ShardScene.open(9)
+  const written = new Map<TestDrive, Address[]>()
+  for (const drive of scene.drives) {
+    const { write, commit } = drive
+    const watched: Pick<TestDrive, 'write' | 'commit'> = {
+      write: async (shards, upload) => {
+        written.set(drive, [...(written.get(drive) ?? []), ...shards.map((shard) => addressOf(shard))])
+        return await write(shards, upload)
+      },
+      commit: async (share) => {
+        for (const [each, ids] of written) assert.ok(each.has(ids).every(Boolean), 'a shard may still be lost')
+        return await commit(share)
+      },
+    }
+    Object.assign(drive, watched)
+  }
+  await scene.put(noise(13 * CHUNK_SIZE, 5), CODE)
+  assert.equal(written.size, 9)
+  await scene.close()
 })
 
 describe('shards that are lost', () => {

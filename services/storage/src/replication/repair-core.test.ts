@@ -53,6 +53,16 @@ test('whoever does not answer is passed over for the next; two drives of one dom
   assert.deepEqual(stepsOf(order), ['urgent a→c'])
 })
 
+test('a share of shards is no copy: the newest put says which of the two the object is made of', () => {
+  const share: KnownCopy = { tag: 'object', version: 4, isProved: true, isStriped: true }
+  assert.deepEqual(stepsOf([target('a', OBJECT), target('b', share), target('c', ABSENT)]), ['urgent a→b'])
+  const proved: KnownCopy = { tag: 'object', version: 5, isProved: true }
+  const home = [target('b', proved), target('c', proved)]
+  assert.deepEqual(stepsOf([...home, target('a', share)]), ['drop 4 at a'], 'one that is left over')
+  const shares = [target('a', { ...share, version: 6 }), target('b', { ...share, version: 6 }), target('c', proved)]
+  assert.equal(judge(shares, { node: 'a', copies: 2 }).proved, 2)
+})
+
 test('a delete goes to whoever has an older copy, and to enough others to remember it', () => {
   assert.deepEqual(stepsOf([target('a', GONE), target('b', OBJECT), target('c', ABSENT)]), ['bury 6 at b'])
   assert.deepEqual(stepsOf([target('a', GONE), target('b', ABSENT), target('c', ABSENT)]), ['bury 6 at b'])

@@ -51,7 +51,7 @@ export interface JudgedBy {
 export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy): ObjectVerdict<T> {
   const { copies } = by
   const newest = newestOf(order.map(({ known }) => known ?? { tag: 'absent' }))
-  const holders = order.filter(({ known }) => known?.tag === 'object')
+  const holders = order.filter(({ known }) => isCopyLike(known, newest))
   const proved = holders.filter(({ known }) => known?.tag === 'object' && known.isProved)
   const facts = { newest, copies: domainsOf(holders), proved: domainsOf(proved) }
   switch (newest.tag) {
@@ -75,10 +75,10 @@ function copiesToMake<T extends TargetFacts>(
 ): RepairStep<T>[] {
   const [from] = holders
   if (from === undefined || (from.node !== node && !isAsked)) return []
-  const wanted = chooseCopies(order, copies, ({ isWritable, known }) => isWritable || known?.tag === 'object')
+  const wanted = chooseCopies(order, copies, (each) => each.isWritable || holders.includes(each))
   const isUrgent = domainsOf(holders) <= 1
   return wanted
-    .filter(({ known }) => known !== undefined && known.tag !== 'object')
+    .filter((each) => each.known !== undefined && !holders.includes(each))
     .map((to) => ({ tag: 'copy', from, to, isUrgent }))
 }
 
@@ -92,8 +92,21 @@ function copiesToDrop<T extends TargetFacts>(
   const isSafe = home.length === copies && home.every(({ known }) => isCopy(known, version) && known.isProved)
   if (!isSafe) return []
   return order
-    .filter((each) => each.node === node && each.isWritable && isCopy(each.known, version) && !home.includes(each))
-    .map((at) => ({ tag: 'drop', at, version }))
+    .filter((each) => each.node === node && each.isWritable && !home.includes(each))
+    .flatMap((at) => (isCopy(at.known, version) || isShare(at.known) ? dropOf(at) : []))
+}
+
+/** Whether it is what the newest is: shards of an older encoding are no copy, and a copy is no shard of a newer one. */
+function isCopyLike(known: KnownCopy | undefined, newest: KnownCopy): boolean {
+  return known?.tag === 'object' && isShare(known) === isShare(newest)
+}
+
+export function isShare(known: KnownCopy | undefined): boolean {
+  return known?.tag === 'object' && known.isStriped === true
+}
+
+export function dropOf<T extends TargetFacts>(at: T): RepairStep<T>[] {
+  return at.known?.tag === 'object' ? [{ tag: 'drop', at, version: at.known.version }] : []
 }
 
 function isCopy(known: KnownCopy | undefined, version: number): known is KnownCopy & { readonly tag: 'object' } {

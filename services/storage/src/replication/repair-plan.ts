@@ -14,7 +14,7 @@ import { DriveTarget } from '../targets/drive-target.ts'
 import type { SettledDeletes } from '../targets/settled-deletes.ts'
 import type { KnownCopy, ObjectTarget } from '../targets/target.ts'
 import { copyObject } from './copy-object.ts'
-import { judge, type RepairStep, type TargetFacts } from './repair-core.ts'
+import { dropOf, isShare, judge, type RepairStep, type TargetFacts } from './repair-core.ts'
 import type { Replicas } from './replicas.ts'
 
 const PAGE = 256
@@ -136,8 +136,8 @@ export class RepairPlan {
         }
       })
       const verdict = judge(order, { node, copies: replicas.copies, isAsked })
-      if (verdict.newest.tag === 'object' && order.some(({ known: its }) => its?.tag === 'object' && its.isStriped)) {
-        await this.#planStripes(id, verdict, tally)
+      if (isShare(verdict.newest)) {
+        await this.#planStripes(id, order, verdict, tally)
         continue
       }
       count(tally, verdict, replicas.copies)
@@ -147,17 +147,27 @@ export class RepairPlan {
     }
   }
 
-  async #planStripes(id: Address, { newest, proved }: ReturnType<typeof judge>, tally: Tally): Promise<void> {
+  async #planStripes(
+    id: Address,
+    order: readonly Placed[],
+    { newest, proved }: ReturnType<typeof judge>,
+    tally: Tally,
+  ): Promise<void> {
     const { replicas, stripes } = this.#options
-    if (newest.tag === 'object') replicas.observe(newest.version)
+    if (newest.tag !== 'object') return
+    replicas.observe(newest.version)
     tally.objects += 1
     if (stripes === undefined) return
-    const { left, planned } = await stripes.planner.plan(id)
+    const { left, planned } = await stripes.planner.plan(id, newest.version)
     tally.planned += planned
+    // Whole copies of an earlier put are no longer needed once every shard was read where it lies.
+    const isSafe = left === 'whole' && proved === stripes.code.k + stripes.code.m
+    const copies = isSafe ? order.filter(({ known }) => known?.tag === 'object' && !isShare(known)) : []
+    for (const step of copies.flatMap(dropOf)) if (this.#send(id, step)) tally.planned += 1
     tally[STATE_OF[left]] += 1
     // As many copies as losses it would take, and one: a share on each of nine drives is as good as four copies.
-    const copies = Math.max(0, proved - stripes.code.k + 1)
-    tally.proved = Math.min(tally.proved ?? copies, copies)
+    const spare = Math.max(0, proved - stripes.code.k + 1)
+    tally.proved = Math.min(tally.proved ?? spare, spare)
   }
 
   async #askAll(ids: readonly Address[], tally: Tally): Promise<Map<ObjectTarget, readonly KnownCopy[]>> {

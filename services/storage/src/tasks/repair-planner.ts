@@ -24,6 +24,7 @@ export function repairPlanner(platform: Platform, parts: Planned, intervalMs: nu
     platform.metrics.set('rf_target', copies)
     for (;;) {
       const seen = repairs.asked.version
+      repairs.beginRound()
       const asked = await planRequests(platform, parts, draining)
       const planned = asked + (await planAll(platform, replication?.plan, draining))
       const observed = replication === undefined ? scrubs.observedCopies() : replication.plan.last?.proved

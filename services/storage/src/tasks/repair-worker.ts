@@ -60,6 +60,7 @@ async function repairOne(
     const done = repair.tag === 'chunk' ? await repairChunk(parts, repair, pace) : await repair.run(pace)
     if (done.tag === 'skipped') {
       metrics.count('repair_skipped_total', { reason: done.reason })
+      parts.repairs.failed(repair)
       return
     }
     parts.events.publish({ topic: 'storage.repair.executed', body: { repair: name, bytes: done.bytes } })
