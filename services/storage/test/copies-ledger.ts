@@ -51,8 +51,16 @@ export async function load(
   for (let at = 0; at < operations; at += 1) {
     const thing = things[Math.floor(random.next() * things.length)]
     const service = services[Math.floor(random.next() * services.length)]
-    if (thing !== undefined && service?.machine.isUp === true) await operate(service, thing, random)
+    if (thing !== undefined && service?.machine.isUp === true)
+      await orDown(service, thing, operate(service, thing, random))
   }
+}
+
+/** The power may go before the answer; then nobody was told, and what was under way may be anywhere. */
+async function orDown({ machine }: TestService, thing: Thing, work: Promise<void>): Promise<void> {
+  const down = Promise.withResolvers<'down'>()
+  machine.onceDown(() => down.resolve('down'))
+  if ((await Promise.race([work, down.promise])) === 'down') thing.isMurky = true
 }
 
 async function operate(service: TestService, thing: Thing, random: Random): Promise<void> {

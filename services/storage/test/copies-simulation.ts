@@ -9,17 +9,19 @@
 import assert from 'node:assert/strict'
 import { SeededRandom } from '@cairn/kernel'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
-import type { VirtualWorld } from '../../../verify/virtual/world.ts'
+import { untilContent } from './content.ts'
 import { load, mustHold, settle, type Thing, thingsOf } from './copies-ledger.ts'
-import { TestService } from './harness.ts'
+import { askedStore, TestService } from './harness.ts'
 import { Nodes } from './nodes.ts'
-import { drivePath, driveSwitch, withDrives } from './several-drives.ts'
+import { drivePath, driveSwitch, rotSome, withDrives } from './several-drives.ts'
 
 const DRIVES = ['a', 'b', 'c']
 const THINGS = 4
 const OPERATIONS = 6
-/** Long enough for a drive or a peer to be missed and found again, and for a few rounds of the planner. */
+/** Long enough for a drive to be missed, and for a few rounds of the planner. */
 const REPAIR_MS = 4000
+/** With everything back, from then on every object has its copies. */
+const REPAIR_MS_MAX = 60_000
 const CONFIG = { cache_bytes: 0, pools: { get: 2, put: 2, repair: 2 }, durability: { sweep_interval: '1s' } } as const
 
 /** Three drives of one node. */
@@ -37,21 +39,22 @@ export async function simulateDrives(seed: number, rounds = 1): Promise<Simulati
       const victim = DRIVES[Math.floor(random.next() * DRIVES.length)] ?? 'a'
       const dice = random.next()
       if (dice < 0.4) drives.gone.add(victim)
-      else if (dice < 0.7) rot(world, victim, random)
-      else {
+      else if (dice < 0.7) rotSome(machine, `${drivePath(victim)}/journal`, random)
+      const isCut = dice > 0.7 || random.next() < 0.3
+      if (isCut) machine.crashAfter(callsOf(random))
+      if (dice < 0.4 && random.next() < 0.5) await world.sleep(1000)
+      await load([service], things, random, OPERATIONS)
+      if (isCut) {
         machine.crash()
         service = await open()
       }
-      if (dice < 0.4 && random.next() < 0.5) await world.sleep(1000)
-      await load([service], things, random, OPERATIONS)
       // Some do not come back before what was on them has its copies again elsewhere.
       if (drives.gone.size > 0 && random.next() < 0.5) {
         await world.sleep(REPAIR_MS)
         await mustBeWhole(service, things)
       }
       drives.gone.clear()
-      await service.send('POST', '/admin/scrub')
-      await world.sleep(REPAIR_MS)
+      await untilContent(world, [askedStore('the node', service)], REPAIR_MS_MAX)
       for (const thing of things) settle(thing)
     }
     for (const thing of things) await mustHold(service, thing, 'the node')
@@ -76,14 +79,15 @@ export async function simulateNodes(seed: number, rounds = 1): Promise<Simulatio
       const dice = random.next()
       if (dice < 0.4) world.network.links.partition([victim], others)
       else if (dice < 0.5) world.network.links.partition([victim], others.slice(1))
-      else if (dice < 0.8) world.machine(victim).crash()
-      else rotAnywhere(world, victim, random)
+      else if (dice < 0.8) world.machine(victim).crashAfter(callsOf(random))
+      else rotSome(world.machine(victim), 'data/storage/journal', random)
       if (random.next() < 0.5) await world.sleep(1500)
       await load([...nodes.services.values()], things, random, OPERATIONS)
       world.network.links.heal()
+      if (dice >= 0.5 && dice < 0.8) world.machine(victim).crash()
       await nodes.open()
-      for (const service of nodes.services.values()) await service.send('POST', '/admin/scrub')
-      await world.sleep(REPAIR_MS)
+      const stores = [...nodes.services].map(([name, service]) => askedStore(name, service))
+      await untilContent(world, stores, REPAIR_MS_MAX)
       for (const thing of things) settle(thing)
     }
     for (const [name, service] of nodes.services) for (const thing of things) await mustHold(service, thing, name)
@@ -92,21 +96,9 @@ export async function simulateNodes(seed: number, rounds = 1): Promise<Simulatio
   })
 }
 
-/** Flips a bit somewhere in what was written on the drive. */
-function rot(world: VirtualWorld, drive: string, random: SeededRandom): void {
-  rotFile(world, 'node', `${drivePath(drive)}/journal/0000000001.seg`, random)
-}
-
-function rotAnywhere(world: VirtualWorld, node: string, random: SeededRandom): void {
-  rotFile(world, node, 'data/storage/journal/0000000001.seg', random)
-}
-
-function rotFile(world: VirtualWorld, node: string, path: string, random: SeededRandom): void {
-  const { drive } = world.machine(node)
-  const names = drive.list(path.slice(0, path.lastIndexOf('/'))).map(({ name }) => name)
-  if (!names.includes('0000000001.seg')) return
-  // Behind the header of the segment, somewhere in the first records.
-  drive.damage(path, (128 + 72 + Math.floor(random.next() * 200)) * 8)
+/** After how many calls the power goes: in the middle of what is under way then. */
+function callsOf(random: SeededRandom): number {
+  return 1 + Math.floor(random.next() * 200)
 }
 
 /** Everything that is there has its two copies again, wherever it was first. */

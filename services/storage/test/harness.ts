@@ -17,6 +17,7 @@ import { type StorageConfig, storageSection } from '../src/config.ts'
 import { runParts } from '../src/main.ts'
 import { STORAGE_METRICS } from '../src/metrics.ts'
 import { openParts, type StorageParts } from '../src/parts.ts'
+import type { AskedStore } from './content.ts'
 
 export const ADMIN = adminTokenOf('storage')
 
@@ -56,6 +57,11 @@ export class TestService extends VirtualService<StorageConfig, StorageParts> {
     await running.health.readiness.until(({ ready }) => ready)
     return new TestService({ world, machine, ...host, parts, running }, ADMIN)
   }
+}
+
+/** The service as one of several that are waited for; see `content.ts`. */
+export function askedStore(name: string, service: TestService): AskedStore {
+  return { name, ask: async (method, path) => (await service.send(method, path)).fields() }
 }
 
 /** Whether an error of ours of this kind ended the body. */

@@ -206,6 +206,22 @@ test('the scrub finds what rots, says which objects it is in, and never calls th
   await service.stop()
 })
 
+test('a scrub that is asked for while the end of the last one is written down is made', async () => {
+  const service = await TestService.start({ config: { cache_bytes: 0 } })
+  const { scrubs } = service.parts
+  await service.sleep(1000)
+  const first = scrubs.report().completed_at
+  service.machine.faults.slowness = 1000
+  await service.ask('POST', '/admin/scrub')
+  while (scrubs.report().completed_at === first) await service.sleep(1)
+  const second = scrubs.report().completed_at
+  service.machine.faults.slowness = 1
+  assert.equal((await service.ask('POST', '/admin/scrub')).status, 202)
+  await service.sleep(10_000)
+  assert.notEqual(scrubs.report().completed_at, second)
+  await service.stop()
+})
+
 test('a scrub that was asked for is made, also if the drive fails in the middle of it', async () => {
   const service = await TestService.start({ config: { cache_bytes: 0 } })
   await service.ask('POST', '/o?stream', { body: noise(3 * CHUNK, 5) })

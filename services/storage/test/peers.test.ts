@@ -5,7 +5,7 @@ import { isProblem } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
 import { placementOrder } from '../src/targets/placement-core.ts'
 import { LyingPeer, Nodes, textOf } from './nodes.ts'
-import { CHUNK } from './objects.ts'
+import { CHUNK, clientObjectOf, frames } from './objects.ts'
 
 const OBJECTS = [300, CHUNK, CHUNK + 1, 3 * CHUNK, 5 * CHUNK + 7].map((size, at) => noise(size, at + 1))
 
@@ -58,6 +58,36 @@ test('two nodes: a put waits for both, and a node that was away gets what it mis
     ['a', 'b'].map(async (name) => (await nodes.at(name).ask('GET', `/o/${addressOf(first!)}`)).status),
   )
   assert.equal(seen[0], seen[1])
+  await nodes.stop()
+})
+
+test('what is damaged here and sound at a node that is away is not lost: it is read when that is back', async () => {
+  const nodes = await new Nodes(['a', 'b'], { cache_bytes: 0 }).start()
+  const bytes = noise(CHUNK, 8)
+  const target = `/o/${addressOf(bytes)}`
+  await nodes.at('a').ask('POST', '/o', { body: bytes })
+  nodes.world.network.links.partition(['a'], ['b'])
+  await nodes.sleep(3000)
+  nodes.world.machine('a').drive.damage('data/storage/journal/0000000001.seg', (128 + 300) * 8)
+  const answer = await nodes.at('a').ask('GET', target)
+  isProblem(answer, 503, 'copies_away')
+  assert.ok(Number(answer.headers['retry-after']) > 0)
+  nodes.world.network.links.heal()
+  await nodes.sleep(8000)
+  await readAll(nodes, ['a', 'b'], [bytes])
+  await nodes.stop()
+})
+
+test('a node without a copy reads an object that was put again in chunks of another size', async () => {
+  const nodes = await new Nodes(['a', 'b', 'c']).start()
+  const bytes = noise(3 * CHUNK, 9)
+  const { id, chunks, encoded } = clientObjectOf(bytes, CHUNK / 2)
+  await nodes.at('a').ask('POST', '/o?stream', { body: bytes })
+  await readAll(nodes, ['a', 'b', 'c'], [bytes])
+  assert.equal((await nodes.at('a').ask('DELETE', `/o/${id}`)).status, 204)
+  await nodes.at('a').ask('POST', '/c?upload=u', { body: frames(chunks.map((chunk) => chunk.bytes)) })
+  assert.equal((await nodes.at('a').ask('PUT', `/m/${id}?upload=u`, { body: encoded })).status, 201)
+  await readAll(nodes, ['a', 'b', 'c'], [bytes])
   await nodes.stop()
 })
 

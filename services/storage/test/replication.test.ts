@@ -5,7 +5,7 @@ import { isProblem } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { TestService } from './harness.ts'
-import { CHUNK, clientObject, frames } from './objects.ts'
+import { CHUNK, clientObject, clientObjectOf, frames } from './objects.ts'
 import { type DriveSwitch, damage, drivePath, driveSwitch, withDrives } from './several-drives.ts'
 
 const NAMES = ['a', 'b', 'c']
@@ -90,6 +90,34 @@ test('a chunk that is damaged in every copy is tried once a round, and swept onc
   assert.ok(tries > 0 && tries < 40, `${tries} tries`)
   assert.equal((await service.ask('DELETE', `/o/${object.id}`)).status, 204)
   assert.equal(await damaged(), 0)
+  await service.stop()
+})
+
+test('copies of an object that was put again in chunks of another size are cut in the same way, and heal each other', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives, { cache_bytes: 0 })
+  const bytes = noise(3 * CHUNK, 6)
+  const { id, chunks, encoded } = clientObjectOf(bytes, CHUNK / 2)
+  await service.ask('POST', '/o?stream', { body: bytes })
+  const [first, second] = [...(await where(service, id))]
+  // One of the two misses the second put, and comes back as it was.
+  drives.gone.add(first!)
+  await service.sleep(3000)
+  await service.ask('POST', '/c?upload=u', { body: frames(chunks.map((chunk) => chunk.bytes)) })
+  assert.equal((await service.ask('PUT', `/m/${id}?upload=u`, { body: encoded })).status, 200)
+  drives.gone.clear()
+  await service.sleep(10_000)
+  for (const [at, name] of [...(await where(service, id))].entries()) await damage(service, name, chunks[at]!.id)
+  assert.ok((await service.ask('GET', `/o/${id}`)).body.equals(bytes))
+  await service.ask('POST', '/admin/scrub')
+  await service.sleep(5000)
+  for (const drive of service.parts.drives.open)
+    for (const chunk of chunks)
+      if (drive.contents.storage.chunks.exists(chunk.id))
+        assert.equal(await service.world.run(drive.contents.storage.chunks.inspect(chunk.id)), 'sound')
+  drives.gone.add(second!)
+  await service.sleep(3000)
+  assert.ok((await service.ask('GET', `/o/${id}`)).body.equals(bytes))
   await service.stop()
 })
 

@@ -1,10 +1,13 @@
 /** A service with several drives on one virtual machine, each of which can be taken away, and what is on them. */
 import assert from 'node:assert/strict'
+import type { Random } from '@cairn/kernel'
 import { type Disk, diskFailure, type KvOpener } from '@cairn/platform'
 import { type Address, digestOf } from '@cairn/wire'
 import { wrapFile } from '../../../verify/virtual/disk/wrapped-disk.ts'
-import type { VirtualPlatform } from '../../../verify/virtual/machine.ts'
+import type { VirtualMachine, VirtualPlatform } from '../../../verify/virtual/machine.ts'
 import type { ServiceOptions, TestService } from './harness.ts'
+
+const SEGMENT_HEADER_BYTES = 128
 
 export interface DriveSwitch {
   readonly gone: Set<string>
@@ -68,6 +71,15 @@ function switched(platform: VirtualPlatform, { gone, slow }: DriveSwitch): Virtu
     open: async (path, options) => await at(path, async () => await kv.open(path, options)),
   }
   return { ...platform, disk: switchedDisk, kv: switchedKv }
+}
+
+/** Flips a bit somewhere in what was written to the journal: behind the header of a segment, which has tests of its own. */
+export function rotSome({ drive }: VirtualMachine, journal: string, random: Random): void {
+  const paths = drive.has(journal) ? drive.list(journal).map(({ name }) => `${journal}/${name}`) : []
+  const path = paths[Math.floor(random.next() * paths.length)]
+  if (path === undefined || drive.size(path) <= SEGMENT_HEADER_BYTES) return
+  const byte = SEGMENT_HEADER_BYTES + Math.floor(random.next() * (drive.size(path) - SEGMENT_HEADER_BYTES))
+  drive.damage(path, byte * 8 + Math.floor(random.next() * 8))
 }
 
 /** Rots a bit of a chunk, or of a shard, that this drive holds. */

@@ -7,13 +7,17 @@
  *       └── the next round ◀───────────────────────────────────────────────────────────────────────────────┤
  *           at the end: any drives away that may be lost, and everything that was told still holds ◀───────┘
  */
-import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
-import type { DurabilityReport, ScrubReport } from '@cairn/sdk'
+import { untilContent } from '../../../services/storage/test/content.ts'
 import { load, mustHold, settle, type Thing, thingsOf } from '../../../services/storage/test/copies-ledger.ts'
-import { TestService } from '../../../services/storage/test/harness.ts'
-import { type DriveSwitch, drivePath, driveSwitch, withDrives } from '../../../services/storage/test/several-drives.ts'
-import { workOrDown } from '../../virtual/lives.ts'
+import { askedStore, TestService } from '../../../services/storage/test/harness.ts'
+import {
+  type DriveSwitch,
+  drivePath,
+  driveSwitch,
+  rotSome,
+  withDrives,
+} from '../../../services/storage/test/several-drives.ts'
 import type { VirtualMachine } from '../../virtual/machine.ts'
 import { type SimulationReport, simulate } from '../../virtual/simulate.ts'
 import type { VirtualWorld } from '../../virtual/world.ts'
@@ -25,11 +29,8 @@ const THINGS = 5
 const GROWTH_BYTES = 70_000
 const OPERATIONS = 6
 const ROUNDS = 2
-/** Segment headers are found to be damaged at the next start; here what lies in a segment is looked at. */
-const HEADER_BYTES = 128
 /** With everything back, from then on every shard is where it should be. */
 const REPAIR_MS_MAX = 60_000
-const LOOK_MS = 500
 const MISSED_MS = 2000
 const CONFIG = {
   cache_bytes: 0,
@@ -57,7 +58,7 @@ export async function simulateShards(seed: number): Promise<SimulationReport> {
       goWrong(scene)
       service = await liveOn(scene, service)
       scene.drives.gone.clear()
-      await repaired(scene, service)
+      await untilContent(world, [askedStore('the node', service)], REPAIR_MS_MAX)
       for (const thing of things) settle(thing)
       for (const thing of things) await mustHold(service, thing, 'the node')
     }
@@ -78,7 +79,7 @@ function goWrong({ machine, random, drives }: Scene): void {
   const dice = random.next()
   for (const name of victims) {
     if (dice < 0.4) drives.gone.add(name)
-    else if (dice < 0.8) rot(machine, name, random)
+    else if (dice < 0.8) rotSome(machine, `${drivePath(name)}/journal`, random)
   }
   if (dice > 0.8 || random.next() < 0.5) machine.crashAfter(10 + Math.floor(random.next() * 500))
 }
@@ -90,41 +91,11 @@ async function liveOn(scene: Scene, service: TestService): Promise<TestService> 
   let now = service
   for (let part = 0; part < 2; part += 1) {
     if (!machine.isUp) now = await open(scene)
-    await workOrDown(world, machine, [load([now], things, random, OPERATIONS)])
+    await load([now], things, random, OPERATIONS)
   }
-  // What was under way when the power went is as good as refused.
+  // If the power has not gone by now it goes here: nothing is to be in the middle of anything when all is well.
   machine.crash()
   return await open(scene)
-}
-
-/** A bit flips somewhere in what lies on the drive. */
-function rot({ drive }: VirtualMachine, name: string, random: Random): void {
-  const directory = `${drivePath(name)}/journal`
-  const paths = drive.list(directory).map(({ name: file }) => `${directory}/${file}`)
-  const path = paths[Math.floor(random.next() * paths.length)]
-  if (path === undefined || drive.size(path) <= HEADER_BYTES) return
-  const byte = HEADER_BYTES + Math.floor(random.next() * (drive.size(path) - HEADER_BYTES))
-  drive.damage(path, byte * 8 + Math.floor(random.next() * 8))
-}
-
-/** Everything is read, and nothing is left to repair in two rounds of the planner. */
-async function repaired({ world }: Scene, service: TestService): Promise<void> {
-  const until = world.clock.now() + REPAIR_MS_MAX
-  const { completed_at: before } = (await service.send('POST', '/admin/scrub')).fields()
-  for (let content = 0; content < 2; ) {
-    await world.sleep(LOOK_MS)
-    await service.send('POST', '/admin/repair')
-    const report = JSON.parse((await service.send('GET', '/admin/durability')).body.toString()) as Report
-    content = isContent(report, before) ? content + 1 : 0
-    assert.ok(world.clock.now() < until, `all is well for a minute, and still ${JSON.stringify(report)}`)
-  }
-}
-
-type Report = DurabilityReport & { readonly scrub: ScrubReport }
-
-function isContent({ scrub, repairs, copies, places }: Report, before: unknown): boolean {
-  if (copies === null || scrub.completed_at === before || places.some(({ state }) => state !== 'up')) return false
-  return copies.full === copies.objects && copies.planned + repairs.pending === 0
 }
 
 function some(names: readonly string[], count: number, random: Random): string[] {

@@ -141,10 +141,16 @@ export class ObjectCopies {
     return [...this.#store.index.kv.range({ from, to })].map(({ key }) => holdOfKey(key))
   }
 
-  /** The same object, put again: only its record changes, and it can be read all the while. */
-  async #renew({ id, version }: VersionedCommit): Promise<void> {
+  /**
+   * The same object, put again: only its record changes, and it can be read all the while. Copies of one version are cut
+   * in the same way, so that each can give the others what they have lost.
+   */
+  async #renew(object: VersionedCommit): Promise<void> {
+    const { id, version, manifest, chunkSize } = object
     const facts = await this.#objects.stat(id)
     if (facts === undefined) throw going()
+    const isOneChunk = manifest === undefined && facts.pages.length === 0
+    if (facts.chunkSize !== chunkSize && !isOneChunk) return await this.#objects.rewrite(object, facts)
     const draft = { kind: KIND.object, flags: 0, id: digestOf(id), payload: encodeObject({ ...facts, version }) }
     await this.#store.submit([draft]).durable()
   }

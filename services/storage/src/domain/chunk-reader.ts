@@ -7,12 +7,10 @@ const FROM_MEMORY = { tier: 'memory' }
 const FROM_DISK = { tier: 'disk' }
 
 /** Which object a chunk is read for, and which of its chunks it is; pages of the list of chunks are none of them. */
-export interface ChunkUse {
-  readonly object: Address
-  readonly chunk: number | undefined
-  /** What is known of the object: an erasure-coded one is read in another way. */
-  readonly facts?: ObjectFacts
-}
+export type ChunkUse =
+  | { readonly object: Address; readonly chunk: undefined }
+  /** With what is known of the object: how it is cut into chunks, and whether it is erasure-coded. */
+  | { readonly object: Address; readonly chunk: number; readonly facts: ObjectFacts }
 
 /** Where the bytes of objects come from. */
 export interface ChunkSource {

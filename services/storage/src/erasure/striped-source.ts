@@ -51,14 +51,14 @@ export class StripedSource implements ChunkSource {
   }
 
   async read(id: Address, use?: ChunkUse): Promise<ChunkBytes | undefined> {
-    const facts = use?.facts
-    if (use?.chunk === undefined || facts?.stripes === undefined) return await this.#options.copies.read(id, use)
+    if (use?.chunk === undefined || use.facts.stripes === undefined) return await this.#options.copies.read(id, use)
     const cached = this.cached(id)
     if (cached !== undefined) return cached
     const { hedging } = this.#options
     const beganAt = this.#platform.clock.now()
     readBegins(hedging)
-    const bytes = await this.#fromShards(id, { object: use.object, chunk: use.chunk }, facts, facts.stripes)
+    const { object, chunk, facts } = use
+    const bytes = await this.#fromShards(id, { object, chunk }, facts, use.facts.stripes)
     readerWaited(hedging, this.#platform.clock.now() - beganAt)
     return bytes
   }

@@ -10,7 +10,7 @@ import type { Platform } from '@cairn/platform'
 import type { ChunkBytes } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import type { ChunkSource, ChunkUse } from '../domain/chunk-reader.ts'
-import { partGone, readFailed } from '../errors.ts'
+import { copiesAway, partGone, readFailed } from '../errors.ts'
 import type { DriveTarget } from '../targets/drive-target.ts'
 import type { ObjectTarget } from '../targets/target.ts'
 import { abandoning } from './abandoning.ts'
@@ -28,6 +28,8 @@ export interface CopyReaderOptions {
   /** A peer has no sound copy of what it says it has. */
   readonly onBadCopy: (object: Address) => void
 }
+
+type PartUse = Extract<ChunkUse, { readonly chunk: number }>
 
 export class CopyReader implements ChunkSource {
   readonly #platform: Platform
@@ -99,6 +101,9 @@ export class CopyReader implements ChunkSource {
       untried.splice(0, isAsked.second ? 2 : 1)
     }
     const damaged = failures.find((error) => isKind(error, 'Integrity'))
+    const away = this.#replicas.targets.filter((target) => target.health().tag === 'down').length
+    // Whoever is away may have what nobody else has sound: then it is not lost.
+    if (use !== undefined && away > 0 && failures.every(isOfNoUse)) throw copiesAway(away)
     if (damaged !== undefined) throw partGone(id)
     // A copy that turned out not to be there is no failure: with nothing else, there is none.
     const failure = failures.find(({ kind }) => kind !== 'NotFound')
@@ -150,14 +155,14 @@ export class CopyReader implements ChunkSource {
     if (held === undefined) throw new CairnError('NotFound', `There is no chunk ${id} at this copy.`)
     // The chunk of an object of one chunk has its address: its name is its proof.
     if (target.identity.kind === 'drive' || use?.chunk === undefined || use.object === id) return held
-    if (await this.#isChunk(use.object, use.chunk, held.bytes)) return held
+    if (await this.#isChunk(use, use.chunk, held.bytes)) return held
     held[Symbol.dispose]()
     this.#options.onDeceived(target)
     throw partGone(id)
   }
 
-  async #isChunk(object: Address, chunk: number, bytes: Uint8Array): Promise<boolean> {
-    const isChunk = this.#options.remote.isChunk(object, chunk, bytes)
+  async #isChunk({ object, facts }: PartUse, chunk: number, bytes: Uint8Array): Promise<boolean> {
+    const isChunk = this.#options.remote.isChunk(object, facts.chunkSize, chunk, bytes)
     if (isChunk !== undefined) return isChunk
     // The name of the chunk came from a list here, which was proved when the object was put.
     if ((await this.#replicas.own.holder(object)) !== undefined) return true
@@ -166,6 +171,11 @@ export class CopyReader implements ChunkSource {
       retryAfterMs: 1000,
     })
   }
+}
+
+/** There is no such copy here, or none that is sound. */
+function isOfNoUse(error: CairnError): boolean {
+  return isKind(error, 'Integrity') || isKind(error, 'NotFound')
 }
 
 function notAsked(): CairnError {

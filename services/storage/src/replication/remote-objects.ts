@@ -1,8 +1,8 @@
 /**
  * What objects elsewhere are made of: manifests, each proved by its address, and the pages of their lists of chunks.
  *
- * A manifest never changes, so one that is kept is as good as one that is fetched. Whether there is such an object is
- * asked anew each time.
+ * A manifest never changes, so one that is kept is as good as one that is fetched; but an object has one for each size of
+ * chunks. Whether there is such an object, and how it is cut, is asked anew each time.
  */
 import { type ObjectFacts, pagesOf } from '@cairn/store'
 import { type Address, addressOf, digestOf, type Manifest, verifyChunk } from '@cairn/wire'
@@ -20,12 +20,13 @@ interface Remote {
 }
 
 export class RemoteObjects {
-  readonly #kept = new Map<Address, Remote>()
+  /** By object and size of chunks. */
+  readonly #kept = new Map<string, Remote>()
   readonly #pages = new Map<Address, Uint8Array>()
   #bytes = 0
 
-  manifest(id: Address): Manifest | undefined {
-    return this.#kept.get(id)?.manifest
+  manifest(id: Address, chunkSize: number): Manifest | undefined {
+    return this.#kept.get(keyOf({ id, chunkSize }))?.manifest
   }
 
   /** The facts of an object of this manifest, as if it were here. */
@@ -42,34 +43,39 @@ export class RemoteObjects {
    * Whether the bytes are this chunk of the object: a manifest proves chaining values, not the names of chunks. Nothing
    * is known of an object whose manifest is not kept.
    */
-  isChunk(object: Address, chunk: number, bytes: Uint8Array): boolean | undefined {
-    const manifest = this.manifest(object)
+  isChunk(object: Address, chunkSize: number, chunk: number, bytes: Uint8Array): boolean | undefined {
+    const manifest = this.manifest(object, chunkSize)
     return manifest === undefined ? undefined : isSound(manifest, chunk, bytes)
   }
 
   #keep(manifest: Manifest): Remote {
-    const known = this.#kept.get(manifest.id)
+    const key = keyOf(manifest)
+    const known = this.#kept.get(key)
     if (known !== undefined) return known
     const pages = new Map([...pagesOf(manifest)].map((page) => [addressOf(page), page]))
     const packed = new Uint8Array(pages.size * DIGEST_BYTES)
     for (const [at, page] of [...pages.keys()].entries()) packed.set(digestOf(page), at * DIGEST_BYTES)
     const bytes = 4 * DIGEST_BYTES * manifest.chunkCount
     const remote = { manifest, pages, packed, bytes }
-    this.#kept.set(manifest.id, remote)
+    this.#kept.set(key, remote)
     for (const [id, page] of pages) this.#pages.set(id, page)
     this.#bytes += bytes
-    this.#forget(manifest.id)
+    this.#forget(key)
     return remote
   }
 
-  #forget(newest: Address): void {
-    for (const [id, { pages, bytes }] of this.#kept) {
-      if (this.#bytes <= KEPT_BYTES_MAX || id === newest) return
-      this.#kept.delete(id)
+  #forget(newest: string): void {
+    for (const [key, { pages, bytes }] of this.#kept) {
+      if (this.#bytes <= KEPT_BYTES_MAX || key === newest) return
+      this.#kept.delete(key)
       for (const page of pages.keys()) this.#pages.delete(page)
       this.#bytes -= bytes
     }
   }
+}
+
+function keyOf({ id, chunkSize }: Pick<Manifest, 'id' | 'chunkSize'>): string {
+  return `${id} ${chunkSize}`
 }
 
 function isSound(manifest: Manifest, chunk: number, bytes: Uint8Array): boolean {

@@ -53,6 +53,15 @@ test('whoever does not answer is passed over for the next; two drives of one dom
   assert.deepEqual(stepsOf(order), ['urgent a→c'])
 })
 
+test('a copy from before the newest put is made anew, by the first that has the newest; it counts all the while', () => {
+  const older: KnownCopy = { tag: 'object', version: 4, isProved: true }
+  const order = [target('a', older), target('b', OBJECT), target('c', ABSENT)]
+  assert.deepEqual(stepsOf(order, 'b'), ['b→a'])
+  assert.deepEqual(stepsOf(order, 'a'), [])
+  assert.equal(judge(order, { node: 'b', copies: 2 }).copies, 2)
+  assert.deepEqual(stepsOf([target('a', older, { isWritable: false }), target('b', OBJECT)], 'b'), [])
+})
+
 test('a share of shards is no copy: the newest put says which of the two the object is made of', () => {
   const share: KnownCopy = { tag: 'object', version: 4, isProved: true, isStriped: true }
   assert.deepEqual(stepsOf([target('a', OBJECT), target('b', share), target('c', ABSENT)]), ['urgent a→b'])

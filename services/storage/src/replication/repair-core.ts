@@ -1,7 +1,7 @@
 /**
  * What has to be done about one object, given what every target knows of it.
  *
- *     newest is an object ─▶ the targets it belongs on and is not: copies, from the first that has it
+ *     newest is an object ─▶ the targets it belongs on and is not, or only as it was before: copies, from the first
  *                         ─▶ proved on all of those: other copies of this node are let go of
  *     newest is a delete  ─▶ whoever has an older copy, and enough others to remember it
  *
@@ -62,7 +62,7 @@ export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy):
     case 'object':
       return {
         ...facts,
-        steps: [...copiesToMake(order, holders, by), ...copiesToDrop(order, newest.version, by)],
+        steps: [...copiesToMake(order, holders, newest.version, by), ...copiesToDrop(order, newest.version, by)],
         isSettled: false,
       }
   }
@@ -71,14 +71,15 @@ export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy):
 function copiesToMake<T extends TargetFacts>(
   order: readonly T[],
   holders: readonly T[],
+  version: number,
   { node, copies, isAsked = false }: JudgedBy,
 ): RepairStep<T>[] {
-  const [from] = holders
+  const from = holders.find(({ known }) => isCopy(known, version))
   if (from === undefined || (from.node !== node && !isAsked)) return []
   const wanted = chooseCopies(order, copies, (each) => each.isWritable || holders.includes(each))
   const isUrgent = domainsOf(holders) <= 1
   return wanted
-    .filter((each) => each.known !== undefined && !holders.includes(each))
+    .filter(({ known, isWritable }) => known !== undefined && isWritable && !isCopy(known, version))
     .map((to) => ({ tag: 'copy', from, to, isUrgent }))
 }
 

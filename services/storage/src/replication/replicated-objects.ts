@@ -98,7 +98,7 @@ export class ReplicatedObjects implements Objects {
     const isOneChunk = facts.size <= facts.chunkSize
     const manifest = isOneChunk
       ? undefined
-      : (this.#remote.manifest(id) ?? (await target.manifest(id, this.#replicas.call())))
+      : (this.#remote.manifest(id, facts.chunkSize) ?? (await target.manifest(id, this.#replicas.call())))
     if (!isOneChunk && (manifest?.size !== facts.size || manifest.chunkSize !== facts.chunkSize)) {
       throw new CairnError('Integrity', `What a peer says about ${id} is not what its manifest proves.`)
     }

@@ -167,6 +167,8 @@ export class Scrubber {
     const isKnown = this.#place.damaged_count === this.#place.damaged.length
     if (this.#beganAtLsn !== undefined && isKnown) this.#proof = { storage, upToLsn: this.#beganAtLsn, damaged }
     this.#place = { ...this.#place, cursor: null, objects, completed_at: this.#platform.clock.wall() }
+    // From this step on whoever asks wants another one, also while this one is written down.
+    this.#isReading = false
     await this.#save()
   }
 
