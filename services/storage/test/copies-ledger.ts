@@ -41,26 +41,52 @@ export function thingsOf(count: number, seed: number, growthBytes = 9_000): Thin
   })
 }
 
-/** Some operations, each on any of the things by any of the services that is up. */
+/** Some operations of two clients at a time, each of which has things of its own; some of one thing by both at once. */
 export async function load(
   services: readonly TestService[],
   things: readonly Thing[],
   random: Random,
   operations: number,
 ): Promise<void> {
-  for (let at = 0; at < operations; at += 1) {
-    const thing = things[Math.floor(random.next() * things.length)]
-    const service = services[Math.floor(random.next() * services.length)]
-    if (thing !== undefined && service?.machine.isUp === true)
-      await orDown(service, thing, operate(service, thing, random))
+  const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(random.next() * from.length)]
+  const up = (): TestService | undefined => pick(services.filter(({ machine }) => machine.isUp))
+  for (let at = 0; at < operations; at += 2) {
+    const [first, second] = [
+      pick(things.filter((_, each) => each % 2 === 0)),
+      pick(things.filter((_, each) => each % 2 === 1)),
+    ]
+    const [here, there] = [up(), up()]
+    if (first === undefined || second === undefined || here === undefined || there === undefined) return
+    if (random.next() < 0.2) await orDown([here, there], [first], rivals(here, there, first, random))
+    else
+      await Promise.all([
+        orDown([here], [first], operate(here, first, random)),
+        orDown([there], [second], operate(there, second, random)),
+      ])
   }
 }
 
 /** The power may go before the answer; then nobody was told, and what was under way may be anywhere. */
-async function orDown({ machine }: TestService, thing: Thing, work: Promise<void>): Promise<void> {
+async function orDown(services: readonly TestService[], things: readonly Thing[], work: Promise<void>): Promise<void> {
   const down = Promise.withResolvers<'down'>()
-  machine.onceDown(() => down.resolve('down'))
-  if ((await Promise.race([work, down.promise])) === 'down') thing.isMurky = true
+  for (const { machine } of services) machine.onceDown(() => down.resolve('down'))
+  if ((await Promise.race([work, down.promise])) === 'down') for (const thing of things) thing.isMurky = true
+}
+
+/** Both change the same thing: whichever is last counts, and if they agree there is no doubt. */
+async function rivals(here: TestService, there: TestService, thing: Thing, random: Random): Promise<void> {
+  const arePuts = [random.next() < 0.5, random.next() < 0.5]
+  thing.known = 'unsure'
+  const answers = await Promise.all(
+    [here, there].map(async (service, at) =>
+      arePuts[at] === true ? await send(service, thing, random.next()) : await service.send('DELETE', `/o/${thing.id}`),
+    ),
+  )
+  const done = answers.filter(({ status }) => status < 300 || status === 404)
+  for (const { status, code } of answers) if (status >= 300 && status !== 404) refused(thing, status, code)
+  if (done.length < 2 || arePuts[0] !== arePuts[1]) return
+  if (arePuts[0] === true) thing.known = 'there'
+  else if (!thing.isMurky) thing.known = 'gone'
 }
 
 async function operate(service: TestService, thing: Thing, random: Random): Promise<void> {
@@ -117,9 +143,10 @@ async function audit(service: TestService, { id, bytes, known, isMurky }: Thing)
 }
 
 /** With everything back and time to repair, every node says the same, and what the client was told. */
-export async function mustHold(service: TestService, { id, bytes, known }: Thing, where: string): Promise<void> {
+export async function mustHold(service: TestService, { id, bytes, known }: Thing, where: string): Promise<number> {
   const { status, code, body } = await service.send('GET', `/o/${id}`, { token: null })
   const story = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''} at ${where}`
   if (status === 200) assert.ok(body.equals(bytes) && (known === 'there' || known === 'unsure'), story)
   else assert.ok(status === 404 && known !== 'there', story)
+  return status
 }

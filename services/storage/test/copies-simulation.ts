@@ -90,7 +90,11 @@ export async function simulateNodes(seed: number, rounds = 1): Promise<Simulatio
       await untilContent(world, stores, REPAIR_MS_MAX)
       for (const thing of things) settle(thing)
     }
-    for (const [name, service] of nodes.services) for (const thing of things) await mustHold(service, thing, name)
+    for (const thing of things) {
+      const told = new Set<number>()
+      for (const [name, service] of nodes.services) told.add(await mustHold(service, thing, name))
+      assert.equal(told.size, 1, `${thing.id.slice(0, 11)} is there or not, depending on whom one asks`)
+    }
     await mustBeWhole(nodes.at('a'), things)
     for (const service of nodes.services.values()) await service.shutDown()
   })
