@@ -13,6 +13,8 @@ import { TestStorage } from './test-storage.ts'
 
 const CLIENTS = 3
 const LIVES = 3
+const MAILBOX = { visibility: '1s', max_deliveries: 4 } as const
+const VISIBILITY_MS = 1000
 const ALLOWED = /^(202|204|409 lease_lost|429 \w+|503 \w+|504 \w+|507 \w+)/
 
 /** What was told to anybody. */
@@ -22,6 +24,8 @@ interface Book {
   readonly seen: Map<string, Set<string>>
   readonly asked: Set<string>
   readonly acked: Set<string>
+  /** Until when a message is for one consumer alone, at least. */
+  readonly leased: Map<string, number>
   count: number
 }
 
@@ -35,14 +39,22 @@ export async function simulateInterop(seed: number, options: SimulationOptions):
   return await simulate(seed, async (world) => {
     const machine = world.machine('node')
     const random = new SeededRandom(world.nextSeed())
-    const book: Book = { accepted: new Set(), seen: new Map(), asked: new Set(), acked: new Set(), count: 0 }
+    const book: Book = {
+      accepted: new Set(),
+      seen: new Map(),
+      asked: new Set(),
+      acked: new Set(),
+      leased: new Map(),
+      count: 0,
+    }
     const storage = new TestStorage(world.clock)
     const dice = Array.from({ length: CLIENTS }, () => new SeededRandom(world.nextSeed()))
     await liveThrough(world, machine, {
       count: LIVES,
       faultRate: options.faultRate,
       crashAfter: () => 5 + Math.floor(random.next() * 40),
-      open: async () => await TestService.open({ storage, segmentBytes: 16 * 1024 }, world, machine),
+      open: async () =>
+        await TestService.open({ storage, segmentBytes: 16 * 1024, config: { mailbox: MAILBOX } }, world, machine),
       audit: async (service) => await audit(service, book),
       load: (service) => dice.map(async (each) => await work(service, each, book, options.operations)),
     })
@@ -55,7 +67,8 @@ async function work(service: TestService, random: Random, book: Book, count: num
     if (dice < 0.4) await send(service, book, `w${(book.count += 1)}`)
     // The same again, maybe while the first is under way.
     else if (dice < 0.6) await send(service, book, `w${Math.max(1, Math.ceil(random.next() * book.count))}`)
-    else await consume(service, book, random)
+    else if (dice < 0.95) await consume(service, book, random)
+    else assert.match(`${(await service.send('POST', '/mailbox/github/replay', { body: {} })).status}`, /^200|^50[347]/)
   }
 }
 
@@ -66,6 +79,7 @@ async function send(service: TestService, book: Book, name: string): Promise<voi
 }
 
 async function consume(service: TestService, book: Book, random: Random): Promise<void> {
+  const askedAt = service.world.clock.now()
   const answer = await service.send('POST', '/mailbox/github/lease')
   assert.match(`${answer.status} ${answer.code}`, /^200|^204|^503|^507|^504/)
   if (answer.status !== 200) return
@@ -73,8 +87,15 @@ async function consume(service: TestService, book: Book, random: Random): Promis
   const name = String(message.body['delivery'])
   book.seen.set(name, (book.seen.get(name) ?? new Set()).add(message.id))
   assert.ok(!book.acked.has(name), `${name} was acknowledged and came again`)
+  assert.ok((book.leased.get(message.id) ?? 0) <= service.world.clock.now(), `${name} is with two consumers at once`)
+  book.leased.set(message.id, askedAt + VISIBILITY_MS)
+  const dice = random.next()
+  // Some never come back; some do when the message may be with somebody else.
+  if (dice < 0.15) return
+  if (dice < 0.3) await service.world.sleep(VISIBILITY_MS * 2 * random.next())
   const verb = random.next() < 0.7 ? 'ack' : 'nack'
   if (verb === 'ack') book.asked.add(name)
+  else book.leased.delete(message.id)
   const done = await service.send('POST', `/mailbox/github/${receipt.id}/${verb}`, { body: receipt })
   assert.match(`${done.status} ${done.code}`, ALLOWED)
   if (verb === 'ack' && done.status === 204) book.acked.add(name)
@@ -83,6 +104,8 @@ async function consume(service: TestService, book: Book, random: Random): Promis
 /** Everything that was told is so: nothing accepted is lost, nothing exists twice, the chain is whole. */
 async function audit(service: TestService, book: Book): Promise<void> {
   const { mailbox, chain, ledger } = service.parts
+  // Leases end with the life that gave them.
+  book.leased.clear()
   const all = { limit: Number.MAX_SAFE_INTEGER }
   const here = new Map<string, string[]>()
   for (const { message } of [...mailbox.peek('github', all), ...mailbox.dead('github', all)]) {
