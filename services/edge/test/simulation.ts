@@ -108,11 +108,28 @@ async function work(edge: TestEdge, random: Random, count: number): Promise<void
     const target = `/edge/assets/u/up/${key}`
     const dice = random.next()
     if (dice < 0.1) await edge.send('PUT', target)
-    else if (dice < 0.3) judge(key, await edge.send('GET', target, { headers: { range: 'bytes=100-499' } }))
-    else if (dice < 0.4) await leave(edge, target, random)
-    else judge(key, await edge.send('GET', target))
+    else if (dice < 0.2) await leave(edge, target, random)
+    else {
+      const headers = conditionsOf(key, random)
+      const method = random.next() < 0.1 ? 'HEAD' : 'GET'
+      judge({ key, method, headers }, await edge.send(method, target, { headers }))
+    }
     await edge.world.sleep(random.next() * 300)
   }
+}
+
+type Conditions = Readonly<Record<string, string>>
+
+/** Any part of it, if it is still, or no longer, some version it may have had. */
+function conditionsOf(key: number, random: Random): Conditions {
+  const tag = `"${key}-${Math.floor(random.next() * 4)}"`
+  const at = (): number => Math.floor(random.next() * 1000)
+  const from = at()
+  const dice = random.next()
+  if (dice < 0.4) return {}
+  if (dice < 0.55) return { 'if-none-match': tag }
+  const range = dice < 0.7 ? `bytes=${from}-${from + at()}` : dice < 0.8 ? `bytes=${from}-` : `bytes=-${from + 1}`
+  return random.next() < 0.4 ? { range, 'if-range': tag } : { range }
 }
 
 async function leave(edge: TestEdge, target: string, random: Random): Promise<void> {
@@ -125,12 +142,40 @@ async function leave(edge: TestEdge, target: string, random: Random): Promise<vo
 
 const REFUSED = [429, 499, 502, 503, 504]
 
-function judge(key: number, { status, headers, body, broken }: Answer): void {
+interface Question {
+  readonly key: number
+  readonly method: string
+  readonly headers: Conditions
+}
+
+/**
+ * The tag of an answer says which bytes it is of; what was asked for says which part of them, or none. More than was asked
+ * for is no lie: what is not kept goes through as it comes.
+ */
+function judge({ key, method, headers: asked }: Question, { status, headers, body, broken }: Answer): void {
   if (broken !== undefined || REFUSED.includes(status)) return
-  assert.ok(status === 200 || status === 206, `${status}`)
-  const tag = /^"(\d+)-(\d+)"$/.exec(headers['etag'] ?? '')
-  assert.ok(tag, `the tag is ${headers['etag']}`)
+  const story = `${method} ${JSON.stringify(asked)} was answered ${status}`
+  if (status === 416) return assert.ok(asked['range'] !== undefined && key === 0, story)
+  const whole = wholeOf(key, headers['etag'])
+  const range = asked['if-range'] === undefined || asked['if-range'] === headers['etag'] ? asked['range'] : undefined
+  if (status === 304) assert.equal(headers['etag'], asked['if-none-match'], story)
+  if (status === 206) assert.ok(range !== undefined, story)
+  const part =
+    status === 304 || method === 'HEAD' ? Buffer.alloc(0) : status === 206 ? partOf(whole, range ?? '') : whole
+  assert.ok(body.equals(part), `${story}: these are not the bytes of ${headers['etag']}`)
+  assert.ok([200, 206, 304].includes(status), story)
+}
+
+function wholeOf(key: number, etag = ''): Buffer {
+  const tag = /^"(\d+)-(\d+)"$/.exec(etag)
+  assert.ok(tag, `the tag is ${etag}`)
   assert.equal(Number(tag[1]), key, 'the answer is of another key')
-  const whole = bodyOf(key, Number(tag[2]))
-  assert.ok(body.equals(status === 206 ? whole.subarray(100, 500) : whole), `the bytes are not those of ${tag[0]}`)
+  return bodyOf(key, Number(tag[2]))
+}
+
+function partOf(whole: Buffer, range: string): Buffer {
+  const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/.exec(range) ?? []
+  return from === ''
+    ? whole.subarray(-Number(to))
+    : whole.subarray(Number(from), to === '' ? undefined : Number(to) + 1)
 }
