@@ -11,11 +11,13 @@ import { liveThrough } from '../../../verify/virtual/lives.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
 import type { VersionFacts } from '../src/domain/versions.ts'
 import { TestService } from './harness.ts'
-import { ALICE, BOB, named, type Opened, rootsOf, sign } from './signers.ts'
+import { ALICE, BOB, named, type Opened, rootsOf, sign, signer } from './signers.ts'
 
 const CLIENTS = 3
 const LIVES = 3
-const OPTIONS = { ...rootsOf(1, [ALICE, BOB]), segmentBytes: 64 * 1024 }
+const SIGNERS = [ALICE, BOB, signer('org:other#dave', 4)]
+const QUORUM = 2
+const OPTIONS = { ...rootsOf(QUORUM, SIGNERS), segmentBytes: 64 * 1024 }
 const REFUSED = /^(409 (ChainMismatch|DuplicateApproval|AlreadyCommitted)|429 Busy|503 \w+|504 Timeout|507 no_space)$/
 
 interface Client {
@@ -25,12 +27,19 @@ interface Client {
   meaning: number
 }
 
+interface Pending {
+  readonly opened: Opened
+  /** Signers whose approval was sent, and those of them of whom the registry said that it has it. */
+  readonly sent: Set<string>
+  readonly told: Set<string>
+}
+
 /** What was told to anybody. */
 interface Book {
   /** By proposal, the answer to its commit. */
   readonly committed: Map<string, VersionFacts>
-  /** Open and approved as far as their client knows. */
-  readonly pending: Opened[]
+  /** Open, as far as their client knows. */
+  readonly pending: Pending[]
   highest: number
 }
 
@@ -67,8 +76,11 @@ export async function simulateRegistry(seed: number, options: SimulationOptions)
 async function work(service: TestService, client: Client, book: Book, count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) {
     const dice = client.random.next()
-    if (dice < 0.5) await publish(service, client, book)
-    else if (dice < 0.7) await again(service, client, book)
+    const pending = book.pending[Math.floor(client.random.next() * book.pending.length)]
+    if (dice < 0.4) await publish(service, client, book)
+    else if (dice < 0.5 && pending !== undefined) await approve(service, client.random, pending)
+    // A commit that was asked for before, answered or not, or of what nobody has approved yet.
+    else if (dice < 0.7 && pending !== undefined) await commit(service, book, pending)
     else await audit(service, book)
   }
 }
@@ -80,29 +92,34 @@ async function publish(service: TestService, client: Client, book: Book): Promis
   const body = { payload: { items: [named(client.name, String(client.meaning), prev)] } }
   const proposed = await service.send('POST', '/registry/proposals', { body })
   if (proposed.status !== 202) return assert.match(`${proposed.status} ${proposed.code}`, REFUSED)
-  const opened = proposed.json() as Opened
-  const approval = { signer_id: ALICE.id, sig: sign(opened.signing_input, ALICE) }
-  const approved = await service.send('POST', `/registry/approvals/${opened.proposal_id}`, { body: approval })
-  if (approved.status !== 200) return assert.match(`${approved.status} ${approved.code}`, REFUSED)
-  book.pending.push(opened)
-  await commit(service, book, opened)
+  const pending: Pending = { opened: proposed.json() as Opened, sent: new Set(), told: new Set() }
+  book.pending.push(pending)
+  // Sometimes others approve later, maybe in another life.
+  while (pending.told.size < QUORUM && client.random.next() < 0.9) await approve(service, client.random, pending)
+  await commit(service, book, pending)
 }
 
-/** A commit that was asked for before, answered or not. */
-async function again(service: TestService, { random }: Client, book: Book): Promise<void> {
-  const opened = book.pending[Math.floor(random.next() * book.pending.length)]
-  if (opened !== undefined) await commit(service, book, opened)
+async function approve(service: TestService, random: Random, { opened, sent, told }: Pending): Promise<void> {
+  const signer = SIGNERS[Math.floor(random.next() * SIGNERS.length)] ?? ALICE
+  const body = { signer_id: signer.id, sig: sign(opened.signing_input, signer) }
+  sent.add(signer.id)
+  const { status, code } = await service.send('POST', `/registry/approvals/${opened.proposal_id}`, { body })
+  if (status === 200 || code === 'DuplicateApproval') told.add(signer.id)
+  else assert.match(`${status} ${code}`, REFUSED)
 }
 
-async function commit(service: TestService, book: Book, opened: Opened): Promise<void> {
+async function commit(service: TestService, book: Book, { opened, sent, told }: Pending): Promise<void> {
+  const approvals = told.size
   const { committed } = book
   const answer = await service.send('POST', `/registry/commit/${opened.proposal_id}`)
   const known = committed.get(opened.proposal_id)
   if (answer.status !== 201) {
-    assert.match(`${answer.status} ${answer.code}`, REFUSED)
+    if (answer.code === 'QuorumFailed') assert.ok(approvals < QUORUM, `${[...told].join(' and ')} have approved`)
+    else assert.match(`${answer.status} ${answer.code}`, REFUSED)
     if (known !== undefined) assert.notEqual(answer.status, 409, 'what was committed is committed')
     return
   }
+  assert.ok(sent.size >= QUORUM, 'too few have approved')
   const facts = answer.json() as VersionFacts
   if (known !== undefined) assert.deepEqual(facts, known, 'the same answer')
   for (const [id, other] of committed)
