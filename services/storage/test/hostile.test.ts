@@ -7,7 +7,7 @@ import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { brokenBy, TestService } from './harness.ts'
-import { CHUNK, type ClientObject, clientObject, frames } from './objects.ts'
+import { CHUNK, type ClientObject, clientObject, clientObjectOf, frames } from './objects.ts'
 
 async function upload(service: TestService, { chunks }: ClientObject): Promise<void> {
   assert.equal((await service.ask('POST', '/c', { body: frames(chunks.map(({ bytes }) => bytes)) })).status, 200)
@@ -163,6 +163,35 @@ test('an object that had lost a chunk and is put again is whole after a power cu
     service.machine.crash()
     const after = await TestService.start({}, service.world, service.machine)
     assert.ok((await after.ask('GET', `/o/${addressOf(bytes)}`)).body.equals(bytes), `seed ${seed}`)
+    await after.stop()
+  }
+})
+
+test('so it is if it is put again in chunks of another size, and it can be read meanwhile as far as it is sound', async () => {
+  for (const seed of [1, 2]) {
+    const { service, bytes } = await damagedObject(3, new VirtualWorld(seed))
+    const target = `/o/${addressOf(bytes)}`
+    const { id, chunks, encoded } = clientObjectOf(bytes, CHUNK / 2)
+    await service.ask('POST', '/c?upload=u', { body: frames(chunks.map((chunk) => chunk.bytes)) })
+    const state = { isOver: false, first: 0 }
+    const reader = async (): Promise<void> => {
+      while (!state.isOver) {
+        const { status } = await service.send('GET', target, { headers: { range: 'bytes=0-99' } })
+        state.first += 1
+        assert.equal(status, 206)
+        await service.world.sleep(0.05)
+      }
+    }
+    const writer = async (): Promise<void> => {
+      const { status } = await service.send('PUT', `/m/${id}?upload=u`, { body: encoded })
+      state.isOver = true
+      assert.equal(status, 200)
+    }
+    await service.world.run(Promise.all([reader(), writer()]).then(() => undefined))
+    assert.ok(state.first > 5)
+    service.machine.crash()
+    const after = await TestService.start({}, service.world, service.machine)
+    assert.ok((await after.ask('GET', target)).body.equals(bytes), `seed ${seed}`)
     await after.stop()
   }
 })

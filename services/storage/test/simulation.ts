@@ -98,7 +98,7 @@ async function operate(service: TestService, thing: Thing, dice: number): Promis
   const { id, bytes } = thing
   if (dice < 0.25) await put(thing, async () => await change(service, thing, 'PUT', `/o/${id}?stream`, bytes))
   else if (dice < 0.35) await put(thing, async () => await change(service, thing, 'PUT', `/o/${id}`, bytes))
-  else if (dice < 0.5) await put(thing, async () => await upload(service, thing))
+  else if (dice < 0.5) await put(thing, async () => await upload(service, thing, dice < 0.43 ? CHUNK : CHUNK / 2))
   else if (dice < 0.65) await audit(service, thing)
   else if (dice < 0.75) await hold(service, thing)
   else if (dice < 0.85) await release(service, thing)
@@ -116,10 +116,10 @@ async function put(thing: Thing, send: () => Promise<Answer>): Promise<void> {
 
 const REFUSED = /^(429 busy|503 \w+|504 timeout|507 no_space|409 missing_chunks)$/
 
-async function upload(service: TestService, thing: Thing): Promise<Answer> {
+async function upload(service: TestService, thing: Thing, chunkSize: number): Promise<Answer> {
   const { id, bytes } = thing
-  if (bytes.length <= CHUNK) return await change(service, thing, 'PUT', `/o/${id}`, bytes)
-  const { chunks, encoded } = clientObjectOf(bytes)
+  if (bytes.length <= chunkSize) return await change(service, thing, 'PUT', `/o/${id}`, bytes)
+  const { chunks, encoded } = clientObjectOf(bytes, chunkSize)
   const name = id.slice(3, 20)
   const sent = await service.send('POST', `/c?upload=${name}`, { body: frames(chunks.map((chunk) => chunk.bytes)) })
   if (sent.status !== 200) return sent

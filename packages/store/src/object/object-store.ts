@@ -131,11 +131,12 @@ export class ObjectStore {
 
   async #commit(object: ObjectCommit): Promise<'new' | 'present'> {
     const known = this.#decidePut(object.id)
-    if (known.tag !== 'write') return await this.#joined(known)
+    const other = known.tag === 'present' ? await this.#cutOtherwise(object) : undefined
+    if (known.tag !== 'write' && other === undefined) return await this.#joined(known)
     this.#serial += 1
     const lease = `commit ${this.#serial}`
     try {
-      const prepared = await this.#prepare(object, lease)
+      const prepared = await this.#prepare(object, lease, other)
       if (prepared.tag !== 'submitted') {
         endLease(this.#store.leases, lease)
         return await this.#joined(prepared)
@@ -147,7 +148,19 @@ export class ObjectStore {
       throw error
     }
     await this.#unlease(object)
-    return 'new'
+    if (other === undefined) return 'new'
+    this.#recent.remove(object.id)
+    return 'present'
+  }
+
+  /**
+   * What is here, if it is cut into chunks of another size. Then it is written anew as it is given: who puts an object
+   * again may do so because chunks of it were lost, and those given are others.
+   */
+  async #cutOtherwise({ id, manifest, chunkSize }: ObjectCommit): Promise<ObjectFacts | undefined> {
+    const facts = await this.stat(id)
+    const isOneChunk = manifest === undefined && facts?.pages.length === 0
+    return facts?.chunkSize === chunkSize || isOneChunk ? undefined : facts
   }
 
   /**
@@ -317,14 +330,19 @@ export class ObjectStore {
    * Looks at every chunk and puts the object's record in line. If anything failed or was removed while it looked, what
    * it saw first may be gone, and it looks again; from the last look to the record nothing can come between.
    */
-  async #prepare(object: ObjectCommit, lease: string): Promise<Prepared> {
+  async #prepare(object: ObjectCommit, lease: string, other: ObjectFacts | undefined): Promise<Prepared> {
     for (let look = 1; look <= LOOKS_MAX; look += 1) {
       const before = this.#losses()
       const staged = await this.#stage(object, lease)
       if (before !== this.#losses()) continue
       // Somebody may have committed the same object meanwhile: then theirs is the new one.
       const known = this.#decidePut(object.id)
-      return known.tag === 'write' ? { tag: 'submitted', write: this.#submit(object, staged) } : known
+      if (known.tag === 'write') return { tag: 'submitted', write: this.#submit(object, staged) }
+      if (known.tag === 'join' || other === undefined) return known
+      // Not as a put: the object is here all the while, and a removal that comes now is behind it in line.
+      const payload = encodeObject({ ...other, chunkSize: object.chunkSize, ...staged })
+      const draft = { kind: KIND.object, flags: 0, id: digestOf(object.id), payload }
+      return { tag: 'submitted', write: this.#store.submit([draft]) }
     }
     throw raced('Chunks keep going while the object is committed; try again.')
   }
