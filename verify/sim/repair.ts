@@ -3,7 +3,7 @@
  *
  *     all up ─▶ all ready ─▶ everything read and proved ─▶ nothing to repair, twice in a row, at every node
  */
-import { untilContent } from '../../services/storage/test/content.ts'
+import { untilContent } from '../virtual/content.ts'
 import type { SimNode } from './sim-node.ts'
 import type { Town } from './town.ts'
 

@@ -68,9 +68,10 @@ export async function load(
 
 /** The power may go before the answer; then nobody was told, and what was under way may be anywhere. */
 async function orDown(services: readonly TestService[], things: readonly Thing[], work: Promise<void>): Promise<void> {
-  const down = Promise.withResolvers<'down'>()
-  for (const { machine } of services) machine.onceDown(() => down.resolve('down'))
-  if ((await Promise.race([work, down.promise])) === 'down') for (const thing of things) thing.isMurky = true
+  const { promise, resolve, reject } = Promise.withResolvers<'done' | 'down'>()
+  for (const { machine } of services) machine.onceDown(() => resolve('down'))
+  work.then(() => resolve('done'), reject)
+  if ((await promise) === 'down') for (const thing of things) thing.isMurky = true
 }
 
 /** Both change the same thing: whichever is last counts, and if they agree there is no doubt. */

@@ -8,8 +8,8 @@
  */
 import assert from 'node:assert/strict'
 import { SeededRandom } from '@cairn/kernel'
+import { untilContent } from '../../../verify/virtual/content.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
-import { untilContent } from './content.ts'
 import { load, mustHold, settle, type Thing, thingsOf } from './copies-ledger.ts'
 import { askedStore, TestService } from './harness.ts'
 import { Nodes } from './nodes.ts'

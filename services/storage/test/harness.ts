@@ -3,6 +3,7 @@ import { isKind } from '@cairn/kernel'
 import type { Audience, Caveat, Scope } from '@cairn/wire'
 import type { z } from 'zod'
 import type { Answer } from '../../../verify/virtual/answer.ts'
+import type { AskedStore } from '../../../verify/virtual/content.ts'
 import type { VirtualMachine, VirtualPlatform } from '../../../verify/virtual/machine.ts'
 import {
   adminTokenOf,
@@ -17,7 +18,6 @@ import { type StorageConfig, storageSection } from '../src/config.ts'
 import { runParts } from '../src/main.ts'
 import { STORAGE_METRICS } from '../src/metrics.ts'
 import { openParts, type StorageParts } from '../src/parts.ts'
-import type { AskedStore } from './content.ts'
 
 export const ADMIN = adminTokenOf('storage')
 

@@ -99,7 +99,7 @@ test('copies of an object that was put again in chunks of another size are cut i
   const bytes = noise(3 * CHUNK, 6)
   const { id, chunks, encoded } = clientObjectOf(bytes, CHUNK / 2)
   await service.ask('POST', '/o?stream', { body: bytes })
-  const [first, second] = [...(await where(service, id))]
+  const [first, second] = (await where(service, id)).split('')
   // One of the two misses the second put, and comes back as it was.
   drives.gone.add(first!)
   await service.sleep(3000)
@@ -107,7 +107,7 @@ test('copies of an object that was put again in chunks of another size are cut i
   assert.equal((await service.ask('PUT', `/m/${id}?upload=u`, { body: encoded })).status, 200)
   drives.gone.clear()
   await service.sleep(10_000)
-  for (const [at, name] of [...(await where(service, id))].entries()) await damage(service, name, chunks[at]!.id)
+  for (const [at, name] of (await where(service, id)).split('').entries()) await damage(service, name, chunks[at]!.id)
   assert.ok((await service.ask('GET', `/o/${id}`)).body.equals(bytes))
   await service.ask('POST', '/admin/scrub')
   await service.sleep(5000)

@@ -8,7 +8,6 @@
  *           at the end: any drives away that may be lost, and everything that was told still holds ◀───────┘
  */
 import { type Random, SeededRandom } from '@cairn/kernel'
-import { untilContent } from '../../../services/storage/test/content.ts'
 import { load, mustHold, settle, type Thing, thingsOf } from '../../../services/storage/test/copies-ledger.ts'
 import { askedStore, TestService } from '../../../services/storage/test/harness.ts'
 import {
@@ -18,6 +17,7 @@ import {
   rotSome,
   withDrives,
 } from '../../../services/storage/test/several-drives.ts'
+import { untilContent } from '../../virtual/content.ts'
 import type { VirtualMachine } from '../../virtual/machine.ts'
 import { type SimulationReport, simulate } from '../../virtual/simulate.ts'
 import type { VirtualWorld } from '../../virtual/world.ts'

@@ -4,7 +4,7 @@
  *     everything read and proved, from its beginning ─▶ nothing to repair, twice in a row, at every one of them
  */
 import type { DurabilityReport, ScrubReport } from '@cairn/sdk'
-import type { VirtualWorld } from '../../../verify/virtual/world.ts'
+import type { VirtualWorld } from './world.ts'
 
 /** Between two looks. */
 const LOOK_MS = 300
