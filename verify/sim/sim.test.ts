@@ -8,10 +8,10 @@ import { simulateTown } from './simulate-town.ts'
 import { WORKLOADS } from './workloads.ts'
 
 /** Continuous integration runs a hundred more by themselves: see `.ci/run`. */
-const SEEDS = 6
+const SEEDS = 4
 const JOBS = 2
 /** Run a second time, in other processes. */
-const REPEATED = 3
+const REPEATED = 2
 const KEPT = new URL('../seeds/', import.meta.url)
 
 function seedsFrom(first: number, count: number): number[] {
