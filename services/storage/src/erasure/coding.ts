@@ -16,8 +16,8 @@ export async function encodeStripe(machine: Machine, data: readonly Uint8Array[]
 }
 
 /**
- * The shards with these indices out of those that are there, each that was not checked against its hash. `NotFound`
- * `too_few_shards` if not enough are; `Integrity` if what came out is not what the descriptor says.
+ * The shards with these indices: those that are there as they are, the others made out of them and checked against their
+ * hashes. `NotFound` `too_few_shards` if not enough are there; `Integrity` if what came out is not what the descriptor says.
  */
 export async function decodeStripe(
   machine: Machine,
