@@ -25,7 +25,7 @@ const OPERATIONS = 200
 const SHARES: Readonly<Record<ServiceName, number>> = { edge: 3, interop: 3, storage: 2, index: 2, registry: 1 }
 const STRIKES_MIN = 7
 const STRIKES_MORE = 4
-/** The first operations meet no fault, so that there is something to lose. */
+/** The first operations meet no fault, and there is one of each service, so that there is something to lose. */
 const CALM_OPERATIONS = 20
 /** How many operations a fault lasts. */
 const LASTS_MIN = 8
@@ -42,7 +42,8 @@ export function planOf(seed: number): Plan {
       if (from === at) steps.push({ tag: 'strike', strike })
       if (to === at) steps.push({ tag: 'mend', strike: strike.number })
     }
-    steps.push({ tag: 'operate', service: pick(services, random), dice: diceOf(random) })
+    const service = SERVICE_NAMES[at] ?? pick(services, random)
+    steps.push({ tag: 'operate', service, dice: diceOf(random) })
   }
   return { seed, steps }
 }

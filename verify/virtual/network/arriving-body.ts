@@ -13,6 +13,8 @@ type State =
   /** The reader wants no more. */
   | { readonly tag: 'canceled' }
 
+const NOTHING = new Uint8Array(0)
+
 export class ArrivingBody implements AsyncIterable<Uint8Array> {
   readonly #parts: { readonly bytes: Uint8Array; readonly permit: Disposable }[] = []
   readonly #onOver: (state: 'complete' | 'failed' | 'canceled') => void
@@ -30,7 +32,9 @@ export class ArrivingBody implements AsyncIterable<Uint8Array> {
     this.#wake?.()
   }
 
-  complete(): void {
+  /** Nothing comes any more, but for these last bytes. */
+  complete(last = NOTHING): void {
+    if (last.length > 0) this.arrive(last, { [Symbol.dispose]: () => undefined })
     this.#finish({ tag: 'complete' })
   }
 

@@ -123,7 +123,7 @@ describe('the virtual network', () => {
       world.network.links.tamper = ({ what }) => ({ drop: what.startsWith('request') })
       await fails('Timeout', get(client, '/', 50))
       assert.equal(served, 0)
-      world.network.links.tamper = ({ what }) => ({ drop: what.startsWith('response') })
+      world.network.links.tamper = ({ what }) => ({ drop: what.startsWith('answer') })
       await fails('Timeout', get(client, '/', 50))
       assert.equal(served, 1)
     })
@@ -169,6 +169,28 @@ describe('the virtual network', () => {
       const response = await get(client, '/', 100)
       await fails('Timeout', text(response))
     })
+  })
+
+  test('a small answer is one packet; of one that is not, the end can be lost', async () => {
+    const sizes: number[] = []
+    const sized: VirtualListener = async ({ target }) => {
+      return { status: 200, headers: [], body: Buffer.alloc(Number(target.slice(1)), 'x') }
+    }
+    await pair(sized, async ({ world, client }) => {
+      for (const size of [0, 1400, 1401, 100_000]) {
+        let packets = 0
+        world.network.links.tamper = ({ to }) => {
+          packets += to === 'client' ? 1 : 0
+          return undefined
+        }
+        assert.equal((await text(await get(client, `/${size}`))).length, size)
+        sizes.push(packets)
+      }
+      world.network.links.tamper = ({ what }) => ({ drop: what.startsWith('body') })
+      const response = await get(client, '/1401', 100)
+      await fails('Timeout', text(response))
+    })
+    assert.deepEqual(sizes, [1, 1, 2, 2])
   })
 
   test('parts arrive in order though their packets do not travel in step', async () => {

@@ -5,6 +5,8 @@
  *            │                                                      └─ packets: body, in order ──▶ body
  *            └─ deadline, abort: rejected, and a packet tells the server that the client is gone
  *
+ * An answer that is small, and all there, is one packet.
+ *
  * A packet that is lost is not sent again: the caller waits until its deadline, as over a dead wire. A
  * request whose packet is doubled reaches the listener twice, as from an impatient proxy; the first
  * answer counts.
@@ -135,7 +137,18 @@ export class VirtualNetwork {
     const send = (what: string, arrive: () => void): void => {
       if (server.alive) this.#sendNext(server.machine, exchange, stream, what, arrive)
     }
+    if (body === undefined || isSmall(body)) {
+      const bytes = Buffer.from(body ?? '')
+      return send(`answer ${status} with ${bytes.length} bytes`, () => {
+        exchange.answered(status, headers)
+        exchange.body.complete(bytes)
+      })
+    }
     send(`response ${status}`, () => exchange.answered(status, headers))
+    if (body instanceof Uint8Array) {
+      const bytes = body.slice()
+      return send(`body ${bytes.length} bytes, the last`, () => exchange.body.complete(bytes))
+    }
     for await (const part of partsOf(body)) {
       // The sender may use its buffer again as soon as it is asked for more.
       const bytes = part.slice()
@@ -160,6 +173,13 @@ export class VirtualNetwork {
     for (const [machine, address] of this.#addresses) if (host === machine || host === address) return machine
     return host
   }
+}
+
+/** What goes over a wire at once, headers aside. */
+const PACKET_BYTES = 1400
+
+function isSmall(body: NonNullable<VirtualResponse['body']>): body is string | Uint8Array {
+  return (typeof body === 'string' || body instanceof Uint8Array) && body.length <= PACKET_BYTES
 }
 
 /** A client that has the whole body says how long it is. */

@@ -48,6 +48,7 @@ export class SavedView {
   readonly #disk: Disk
   readonly #clock: Clock
   readonly #directory: string
+  #isMade = false
 
   constructor({ disk, clock }: Pick<Platform, 'disk' | 'clock'>, directory: string) {
     this.#disk = disk
@@ -76,7 +77,7 @@ export class SavedView {
   }
 
   async writePin(pin: Pin): Promise<void> {
-    await makeDirectories(this.#disk, this.#directory)
+    await this.#makeDirectory()
     await replaceSmallFile(this.#disk, this.pinPath, encodePin(pin))
   }
 
@@ -94,7 +95,7 @@ export class SavedView {
 
   async writePlace(place: Place): Promise<void> {
     const fresh = `${this.#viewPath}.new`
-    await makeDirectories(this.#disk, this.#directory)
+    await this.#makeDirectory()
     try {
       await this.#disk.unlink(fresh)
     } catch (error) {
@@ -114,6 +115,12 @@ export class SavedView {
     }
     await this.#disk.rename(fresh, this.#viewPath)
     await this.#disk.syncDirectory(this.#directory)
+  }
+
+  /** Once: every directory above it is synced, and a pin is written whenever the registry has news. */
+  async #makeDirectory(): Promise<void> {
+    if (!this.#isMade) await makeDirectories(this.#disk, this.#directory)
+    this.#isMade = true
   }
 
   async #readView(): Promise<Uint8Array | undefined> {
