@@ -35,6 +35,7 @@ export { diskError, diskFailure, fileFailed, locked, shortWrite } from './disk/d
 export { makeDirectories, readSmallFile, replaceSmallFile } from './disk/durable-file.ts'
 export { FileBytes } from './disk/file-bytes.ts'
 export { type DirectoryNode, type FileNode, FileTree, type TreeNode } from './disk/file-tree.ts'
+export { KeptValue } from './disk/kept-value.ts'
 export { MemoryDisk } from './disk/memory-disk.ts'
 export { RealDisk } from './disk/real-disk.ts'
 export { jsonIn, readSmallJson, replaceSmallJson, type SmallJson } from './disk/small-json.ts'

@@ -8,7 +8,7 @@
  * The file is replaced whole: after a crash it lists what it listed before a change, or after it.
  */
 import { CairnError } from '@cairn/kernel'
-import { type Disk, makeDirectories, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { type Disk, KeptValue, makeDirectories, readSmallFile } from '@cairn/platform'
 import { z } from 'zod'
 import { type PackConfig, packSchema } from '../config.ts'
 
@@ -19,14 +19,10 @@ const PACKS_MAX = 1000
 const fileSchema = z.strictObject({ schema: z.literal(SCHEMA), packs: z.array(packSchema).max(PACKS_MAX) })
 
 export class AddedPacks {
-  readonly #disk: Disk
-  readonly #path: string
-  #packs: readonly PackConfig[]
+  readonly #packs: KeptValue<readonly PackConfig[]>
 
   private constructor(disk: Disk, path: string, packs: readonly PackConfig[]) {
-    this.#disk = disk
-    this.#path = path
-    this.#packs = packs
+    this.#packs = new KeptValue({ disk, path, encode }, packs)
   }
 
   /** Reads what was added before; `Integrity` if the file is not one of ours. */
@@ -39,32 +35,30 @@ export class AddedPacks {
 
   /** Those whose names the configuration does not use. */
   beside(configured: readonly PackConfig[]): readonly PackConfig[] {
-    return this.#packs.filter(({ name }) => !configured.some((pack) => pack.name === name))
+    return this.#packs.value.filter(({ name }) => !configured.some((pack) => pack.name === name))
   }
 
   /** Adds it, or puts it in the place of the one of its name; durable before it resolves. */
   async put(pack: PackConfig): Promise<void> {
-    const others = this.#packs.filter(({ name }) => name !== pack.name)
-    if (others.length >= PACKS_MAX) {
+    await this.#packs.change((packs) => {
+      const others = packs.filter(({ name }) => name !== pack.name)
+      if (others.length < PACKS_MAX) return [...others, pack]
       const detail = `${PACKS_MAX} packs are added; remove one first, or name some in [[edge.packs]].`
       throw new CairnError('Conflict', detail, { code: 'limit_reached' })
-    }
-    await this.#write([...others, pack])
+    })
   }
 
   /** Takes it away, durably; false if nobody added it. */
   async remove(name: string): Promise<boolean> {
-    const others = this.#packs.filter((pack) => pack.name !== name)
-    if (others.length === this.#packs.length) return false
-    await this.#write(others)
-    return true
+    return await this.#packs.change((packs) => {
+      const others = packs.filter((pack) => pack.name !== name)
+      return others.length === packs.length ? undefined : others
+    })
   }
+}
 
-  async #write(packs: readonly PackConfig[]): Promise<void> {
-    const text = `${JSON.stringify({ schema: SCHEMA, packs }, undefined, 2)}\n`
-    await replaceSmallFile(this.#disk, this.#path, new TextEncoder().encode(text))
-    this.#packs = packs
-  }
+function encode(packs: readonly PackConfig[]): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify({ schema: SCHEMA, packs }, undefined, 2)}\n`)
 }
 
 function parse(path: string, bytes: Uint8Array): readonly PackConfig[] {

@@ -6,9 +6,9 @@
  * There are few of them and they change seldom, so one small file is enough. Changes take their turn; readers see the
  * last one that is durable.
  */
-import { CairnError, Owned, Semaphore } from '@cairn/kernel'
+import { CairnError } from '@cairn/kernel'
 import { parseName } from '@cairn/names'
-import { type Disk, makeDirectories, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import { type Disk, KeptValue, makeDirectories, readSmallFile } from '@cairn/platform'
 import { type Address, parseAddress } from '@cairn/wire'
 import { z } from 'zod'
 import { tooMany } from '../errors.ts'
@@ -29,15 +29,10 @@ const file = z.strictObject({
 })
 
 export class Book {
-  readonly #disk: Disk
-  readonly #path: string
-  readonly #pages: Owned<Pages>
-  readonly #turn = new Semaphore(1)
+  readonly #pages: KeptValue<Pages>
 
   private constructor(disk: Disk, path: string, pages: Pages) {
-    this.#disk = disk
-    this.#path = path
-    this.#pages = new Owned(pages)
+    this.#pages = new KeptValue({ disk, path, encode }, pages)
   }
 
   /** Reads the book in this directory; an empty one if there is none. A damaged one is an error: pins do not vanish silently. */
@@ -49,22 +44,22 @@ export class Book {
   }
 
   get pins(): ReadonlySet<Address> {
-    return this.#pages.read().value.pins
+    return this.#pages.value.pins
   }
 
   readonly isPinned = (key: string): boolean => this.pins.has(key as Address)
 
   name(name: string): Address | undefined {
-    return this.#pages.read().value.names.get(name)
+    return this.#pages.value.names.get(name)
   }
 
   get names(): ReadonlyMap<string, Address> {
-    return this.#pages.read().value.names
+    return this.#pages.value.names
   }
 
   /** True if it was not pinned before; durable once resolved. */
   async pin(cid: Address): Promise<boolean> {
-    return await this.#change(({ pins, names }) => {
+    return await this.#pages.change(({ pins, names }) => {
       if (pins.has(cid)) return undefined
       if (pins.size >= PINS_MAX) throw tooMany('pins', PINS_MAX)
       return { pins: new Set([...pins, cid]), names }
@@ -72,13 +67,13 @@ export class Book {
   }
 
   async unpin(cid: Address): Promise<boolean> {
-    return await this.#change(({ pins, names }) =>
+    return await this.#pages.change(({ pins, names }) =>
       pins.has(cid) ? { pins: new Set([...pins].filter((pin) => pin !== cid)), names } : undefined,
     )
   }
 
   async putName(name: string, address: Address): Promise<boolean> {
-    return await this.#change(({ pins, names }) => {
+    return await this.#pages.change(({ pins, names }) => {
       if (names.get(name) === address) return undefined
       if (!names.has(name) && names.size >= NAMES_MAX) throw tooMany('local names', NAMES_MAX)
       return { pins, names: new Map([...names, [name, address]]) }
@@ -86,19 +81,9 @@ export class Book {
   }
 
   async removeName(name: string): Promise<boolean> {
-    return await this.#change(({ pins, names }) =>
+    return await this.#pages.change(({ pins, names }) =>
       names.has(name) ? { pins, names: new Map([...names].filter(([each]) => each !== name)) } : undefined,
     )
-  }
-
-  async #change(next: (pages: Pages) => Pages | undefined): Promise<boolean> {
-    using _turn = await this.#turn.acquire()
-    const { value, version } = this.#pages.read()
-    const changed = next(value)
-    if (changed === undefined) return false
-    await replaceSmallFile(this.#disk, this.#path, encode(changed))
-    this.#pages.commit(version, changed)
-    return true
   }
 }
 
