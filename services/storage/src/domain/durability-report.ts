@@ -1,4 +1,5 @@
 /** How safe everything is, as an operator is told: only what was looked at, and when. */
+import { spellCount } from '@cairn/wire'
 import type { StorageParts } from '../parts.ts'
 import type { ObjectTarget } from '../targets/target.ts'
 
@@ -54,7 +55,7 @@ export function durabilityLine({ placement, replication }: Reported): string {
       ? `copies: ${placement.value?.copies ?? copies} on ${targets.length} targets`
       : `shards: ${erasure.code.k}+${erasure.code.m} on ${targets.length} drives`,
     ...(down === 0 ? [] : [`${down} of them not up`]),
-    ...(lacking === undefined || lacking === 0 ? [] : [`${lacking} objects have fewer`]),
+    ...(lacking === undefined || lacking === 0 ? [] : [`${spellCount(lacking, 'object')} with fewer`]),
     ...(last === undefined || last.lost === 0 ? [] : [`${last.lost} of them cannot be read`]),
     last === undefined || last.proved === null ? 'none proved yet' : `${last.proved} proved`,
   ].join(', ')
