@@ -9,9 +9,9 @@
 import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
 import { type Answer } from '../../../verify/virtual/answer.ts'
+import { workOrDown } from '../../../verify/virtual/lives.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
-import type { VirtualWorld } from '../../../verify/virtual/world.ts'
 import type { Piece, Upstream } from './fake-upstream.ts'
 import { LIVE, TestEdge } from './harness.ts'
 
@@ -71,7 +71,10 @@ export async function simulateEdge(seed: number, options: SimulationOptions): Pr
       const edge = await TestEdge.open({ config, upstream }, world, machine)
       const isLast = life === options.lives
       if (!isLast) machine.crashAfter(30 + Math.floor(random.next() * 400))
-      await load(world, edge, random, options.operations)
+      const clients = Array.from({ length: CLIENTS }, async () => {
+        await work(edge, new SeededRandom(Math.floor(random.next() * 2 ** 32)), options.operations)
+      })
+      await workOrDown(world, machine, clients)
       if (!isLast) {
         machine.crash()
         continue
@@ -81,25 +84,6 @@ export async function simulateEdge(seed: number, options: SimulationOptions): Pr
       await edge.shutDown()
     }
   })
-}
-
-/** Lets every client work until it is done or the power is gone; what was under way then never settles. */
-async function load(world: VirtualWorld, edge: TestEdge, random: Random, operations: number): Promise<void> {
-  const state = { active: CLIENTS }
-  const failures: unknown[] = []
-  for (let client = 0; client < CLIENTS; client += 1) {
-    work(edge, new SeededRandom(Math.floor(random.next() * 2 ** 32)), operations).then(
-      () => {
-        state.active -= 1
-      },
-      (error: unknown) => {
-        failures.push(error)
-        state.active -= 1
-      },
-    )
-  }
-  while (state.active > 0 && edge.machine.isUp) await world.sleep(5)
-  if (failures.length > 0) throw failures[0]
 }
 
 async function work(edge: TestEdge, random: Random, count: number): Promise<void> {

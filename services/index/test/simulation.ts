@@ -11,8 +11,8 @@ import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
 import { type Address, addressOf } from '@cairn/wire'
 import { type Answer } from '../../../verify/virtual/answer.ts'
+import { workOrDown } from '../../../verify/virtual/lives.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
-import type { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { TestService } from './harness.ts'
 import { TestStorage } from './neighbours.ts'
 import { type Behaviour, signedProvider, TestNetwork } from './network.ts'
@@ -52,7 +52,10 @@ export async function simulateIndex(seed: number, options: SimulationOptions): P
       audit(service, book)
       const isLast = life === LIVES
       if (!isLast) machine.crashAfter(5 + Math.floor(random.next() * 40))
-      await load(world, service, book, options.operations)
+      const clients = Array.from({ length: CLIENTS }, async (_, client) => {
+        await work(service, client, new SeededRandom(world.nextSeed()), book, options.operations)
+      })
+      await workOrDown(world, machine, clients)
       if (!isLast) {
         machine.crash()
         continue
@@ -89,21 +92,6 @@ function audit({ parts }: TestService, { pins, names }: Book): void {
     assert.ok(isRight, `${name} means ${String(meaning)}`)
     names.set(name, { tried: new Set(meaning === undefined ? [] : [meaning]), isTold: meaning !== undefined })
   }
-}
-
-/** Lets every client work until it is done or the power is gone; what was under way then never settles. */
-async function load(world: VirtualWorld, service: TestService, book: Book, operations: number): Promise<void> {
-  const state = { active: CLIENTS }
-  const failures: unknown[] = []
-  for (let client = 0; client < CLIENTS; client += 1) {
-    work(service, client, new SeededRandom(world.nextSeed()), book, operations)
-      .catch((error: unknown) => failures.push(error))
-      .finally(() => {
-        state.active -= 1
-      })
-  }
-  while (state.active > 0 && service.machine.isUp) await world.sleep(5)
-  if (failures.length > 0) throw failures[0]
 }
 
 async function work(service: TestService, client: number, random: Random, book: Book, count: number): Promise<void> {

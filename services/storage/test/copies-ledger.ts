@@ -127,7 +127,7 @@ async function remove(service: TestService, thing: Thing): Promise<void> {
   else if (status === 404) {
     assert.ok(known !== 'there' || thing.isMurky, 'what is there is found')
     // A put that was not told as done may be on a target that is away, and come back.
-    thing.known = known === 'unsure' ? 'unsure' : known
+    thing.known = known
   } else refused(thing, status, code)
 }
 

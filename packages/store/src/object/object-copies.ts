@@ -12,8 +12,8 @@ import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/entry-codec.ts'
 import { KIND, type Store } from '../store.ts'
-import { decodeHold, digestsOf, encodeObject, packDigests, tombstoneVersion } from './object-record.ts'
-import type { ObjectCommit, ObjectStore, StripeCommit } from './object-store.ts'
+import { decodeHold, digestsOf, packDigests, tombstoneVersion } from './object-record.ts'
+import { isCutOtherwise, type ObjectCommit, type ObjectStore, type StripeCommit } from './object-store.ts'
 import { holdOfKey, holdsOf } from './reference-keys.ts'
 import type { References } from './references.ts'
 
@@ -146,13 +146,11 @@ export class ObjectCopies {
    * in the same way, so that each can give the others what they have lost.
    */
   async #renew(object: VersionedCommit): Promise<void> {
-    const { id, version, manifest, chunkSize } = object
+    const { id, version } = object
     const facts = await this.#objects.stat(id)
     if (facts === undefined) throw going()
-    const isOneChunk = manifest === undefined && facts.pages.length === 0
-    if (facts.chunkSize !== chunkSize && !isOneChunk) return await this.#objects.rewrite(object, facts)
-    const draft = { kind: KIND.object, flags: 0, id: digestOf(id), payload: encodeObject({ ...facts, version }) }
-    await this.#store.submit([draft]).durable()
+    if (isCutOtherwise(facts, object)) return await this.#objects.rewrite(object, facts)
+    await this.#objects.submitAgain(id, { ...facts, version }).durable()
   }
 
   /** A share is no copy: it gives way to a whole one that is newer. */

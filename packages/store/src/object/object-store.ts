@@ -64,6 +64,14 @@ export interface StripeCommit {
   readonly share: Uint8Array
 }
 
+/** Whether the object is given in chunks of another size than it is here; one chunk is one chunk, whatever its size. */
+export function isCutOtherwise(
+  { chunkSize, pages }: ObjectFacts,
+  given: Pick<ObjectCommit, 'manifest' | 'chunkSize'>,
+): boolean {
+  return chunkSize !== given.chunkSize && (given.manifest !== undefined || pages.length > 0)
+}
+
 /** An object that is here, or that somebody else is putting. */
 type Known = Exclude<presence.PutDecision<Submission>, { tag: 'write' }>
 
@@ -159,8 +167,12 @@ export class ObjectStore {
    */
   async #cutOtherwise({ id, manifest, chunkSize }: ObjectCommit): Promise<ObjectFacts | undefined> {
     const facts = await this.stat(id)
-    const isOneChunk = manifest === undefined && facts?.pages.length === 0
-    return facts?.chunkSize === chunkSize || isOneChunk ? undefined : facts
+    return facts !== undefined && isCutOtherwise(facts, { manifest, chunkSize }) ? facts : undefined
+  }
+
+  /** Writes this as the record of an object that is here. It is no put: the object can be read all the while. */
+  submitAgain(id: Address, facts: ObjectFacts): Submission {
+    return this.#store.submit([{ kind: KIND.object, flags: 0, id: digestOf(id), payload: encodeObject(facts) }])
   }
 
   /**
@@ -176,11 +188,8 @@ export class ObjectStore {
       const kept = facts.stripes?.generation === stripes?.generation ? await this.#soundSharePages(facts) : []
       // Shards of two generations are never in one share; what a damaged page listed has to be given again.
       const whole = stripes && { ...stripes, sharePages: packDigests([...kept, ...digestsOf(stripes.sharePages)]) }
-      const { chunkSize } = object
-      const payload = encodeObject({ ...facts, chunkSize, version, pages, stripes: whole })
-      // Not as a put: the object is here all the while.
-      const draft = { kind: KIND.object, flags: 0, id: digestOf(object.id), payload }
-      const renewal = this.#store.submit([draft])
+      const { id, chunkSize } = object
+      const renewal = this.submitAgain(id, { ...facts, chunkSize, version, pages, stripes: whole })
       const [record] = await renewal.durable()
       this.#recent.remove(object.id)
       this.#keeping.set(lease, record?.lsn ?? 0)
@@ -339,10 +348,9 @@ export class ObjectStore {
       const known = this.#decidePut(object.id)
       if (known.tag === 'write') return { tag: 'submitted', write: this.#submit(object, staged) }
       if (known.tag === 'join' || other === undefined) return known
-      // Not as a put: the object is here all the while, and a removal that comes now is behind it in line.
-      const payload = encodeObject({ ...other, chunkSize: object.chunkSize, ...staged })
-      const draft = { kind: KIND.object, flags: 0, id: digestOf(object.id), payload }
-      return { tag: 'submitted', write: this.#store.submit([draft]) }
+      // A removal that comes now is behind it in line.
+      const { id, chunkSize } = object
+      return { tag: 'submitted', write: this.submitAgain(id, { ...other, chunkSize, ...staged }) }
     }
     throw raced('Chunks keep going while the object is committed; try again.')
   }
