@@ -73,6 +73,7 @@ export {
   type ByterangesFrame,
   byterangesFrame,
   isSelective,
+  judgeConditions,
   rangeLength,
   type SelectingRequest,
   type Selection,

@@ -21,9 +21,9 @@ export interface ConditionalRequest {
 /** What the target is now; a target that does not exist is passed as `undefined`. */
 export interface CurrentState {
   /** As in the ETag header. */
-  readonly etag?: string
+  readonly etag?: string | undefined
   /** Unix seconds, as in the Last-Modified header. */
-  readonly lastModified?: number
+  readonly lastModified?: number | undefined
 }
 
 export type PreconditionOutcome = 'proceed' | 'not-modified' | 'precondition-failed'

@@ -268,49 +268,6 @@ describe('an upstream that fails', () => {
   })
 })
 
-describe('what is not shared', () => {
-  for (const [name, headers] of [
-    ['private', { 'cache-control': 'private, max-age=60' }],
-    ['no-store', { 'cache-control': 'no-store' }],
-    ['Vary: *', { ...FRESH, vary: '*' }],
-  ] as const) {
-    test(`${name}: every client gets an answer of its own, and nothing is kept`, async () => {
-      await withEdge(
-        (_request, count) => ({ headers, body: [`answer ${count}`], afterMs: 20 }),
-        async (edge) => {
-          const asked = Array.from({ length: 5 }, async () => await edge.send('GET', PATH))
-          const answers = await edge.world.run(Promise.all(asked))
-          assert.equal(new Set(answers.map(({ body }) => body.toString())).size, 5)
-          assert.equal(edge.parts.cas.facts().entries, 0)
-          await edge.world.run(Promise.all([edge.send('GET', PATH), edge.send('GET', PATH)]))
-          assert.equal(edge.upstream.requests.length, 7)
-        },
-      )
-    })
-  }
-
-  test('a Vary that changes while clients wait: each is answered for what it asked', async () => {
-    const config = { ...LIVE, routes: { up: { upstream: 'https://up.example/', request_headers: ['x-kind'] } } }
-    await withEdge(
-      ({ headers }) => ({ headers: { ...FRESH, vary: 'X-Kind' }, body: [`kind ${headers['x-kind']}`], afterMs: 20 }),
-      async (edge) => {
-        const asked = ['a', 'b', 'a', 'c', 'b'].map(
-          async (kind) => await edge.send('GET', PATH, { headers: { 'x-kind': kind } }),
-        )
-        const answers = await edge.world.run(Promise.all(asked))
-        assert.deepEqual(
-          answers.map(({ body }) => body.toString()),
-          ['kind a', 'kind b', 'kind a', 'kind c', 'kind b'],
-        )
-        assert.equal(edge.upstream.requests.length, 3)
-        assert.equal((await edge.get(PATH, { 'x-kind': 'b' })).body.toString(), 'kind b')
-        assert.equal(edge.upstream.requests.length, 3)
-      },
-      { config },
-    )
-  })
-})
-
 describe('a stored response', () => {
   const versions: Upstream = ({ headers }, count) =>
     headers['if-none-match'] === undefined

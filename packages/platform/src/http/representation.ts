@@ -4,6 +4,7 @@ import {
   type CurrentState,
   contentRange,
   evaluatePreconditions,
+  type PreconditionOutcome,
   type RangeOutcome,
   selectRange,
 } from '@cairn/wire'
@@ -27,11 +28,18 @@ export function isSelective(headers: SelectingRequest['headers']): boolean {
 }
 
 /** Preconditions in the order of RFC 9110 §13.2.2, then the range. */
-export function selectBytes(
+export function selectBytes(request: SelectingRequest, current: CurrentState, size: number): Selection {
+  const outcome = judgeConditions(request, current)
+  if (outcome !== 'proceed') return { kind: outcome }
+  const { method, headers } = request
+  return selectRange({ method, range: headers.slot('range'), ifRange: headers.slot('if-range') }, current.etag, size)
+}
+
+/** The preconditions alone, where it is not known yet how many bytes there are. */
+export function judgeConditions(
   { method, headers, nowMs }: SelectingRequest,
   current: CurrentState,
-  size: number,
-): Selection {
+): PreconditionOutcome {
   const conditional = {
     method,
     ifMatch: headers.slot('if-match'),
@@ -39,9 +47,7 @@ export function selectBytes(
     ifModifiedSince: headers.slot('if-modified-since'),
     ifUnmodifiedSince: headers.slot('if-unmodified-since'),
   }
-  const outcome = evaluatePreconditions(conditional, current, nowMs)
-  if (outcome !== 'proceed') return { kind: outcome }
-  return selectRange({ method, range: headers.slot('range'), ifRange: headers.slot('if-range') }, current.etag, size)
+  return evaluatePreconditions(conditional, current, nowMs)
 }
 
 export function rangeLength({ first, last }: ByteRange): number {

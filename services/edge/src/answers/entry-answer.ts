@@ -68,7 +68,7 @@ export class EntryAnswers {
     const ranges = entry.status === 200 ? ['Accept-Ranges', 'bytes'] : []
     const prepared = {
       headers: [...headerArray(withVary(entry.headers), OWN), ...described, ...ranges, ...SANDBOXED],
-      cachingHeaders: [...headerArray(withVary(entry.headers), OF_THE_BYTES, OWN), ...described],
+      cachingHeaders: [...cachingHeaders(entry.headers), ...described],
       etag,
       // A response without a date of change has not changed since it was made (RFC 9111 §4.3.2).
       lastModified: parseHttpDate(modified ?? date ?? '', entry.receivedAt),
@@ -87,6 +87,11 @@ export function toldOf(freshness: Freshness, now: number, outcome: CacheOutcome)
 
 export function headerArray(headers: Headers, ...without: ReadonlySet<string>[]): string[] {
   return Object.entries(headers).flatMap(([name, value]) => (without.some((set) => set.has(name)) ? [] : [name, value]))
+}
+
+/** Those a 304 repeats. */
+export function cachingHeaders(headers: Headers): string[] {
+  return headerArray(withVary(headers), OF_THE_BYTES, OWN)
 }
 
 /** A coded body is one of several representations. */

@@ -47,11 +47,7 @@ export function serve(context: AnyContext, what: Representation, serving: Servin
   const { headers } = context
   if (what.status !== 200 || !isSelective(headers)) return serveAll(context, what, serving)
   const { method } = context
-  const current = {
-    ...(what.etag === undefined ? {} : { etag: what.etag }),
-    ...(what.lastModified === undefined ? {} : { lastModified: what.lastModified }),
-  }
-  const selection = selectBytes({ method, headers, nowMs: serving.nowMs }, current, what.size)
+  const selection = selectBytes({ method, headers, nowMs: serving.nowMs }, what, what.size)
   switch (selection.kind) {
     case 'not-modified':
       return empty(304, what.cachingHeaders)

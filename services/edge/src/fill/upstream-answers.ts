@@ -8,16 +8,23 @@
  *                                                                   └─ private, and not ours ──▶ a fill of our own
  */
 import { CairnError, type Runtime } from '@cairn/kernel'
-import { CODINGS, type Inflate, type IngressResponse, openCoded } from '@cairn/platform'
-import { addressOf, entityTagOf } from '@cairn/wire'
+import { CODINGS, empty, type Inflate, type IngressResponse, judgeConditions, openCoded } from '@cairn/platform'
+import { addressOf, entityTagOf, parseHttpDate } from '@cairn/wire'
 import { accepts, knownCoding, preferredCoding } from '../answers/accept-encoding.ts'
-import { type EntryAnswers, growingHeaders, headerArray, toldOf, withVary } from '../answers/entry-answer.ts'
+import {
+  cachingHeaders,
+  type EntryAnswers,
+  growingHeaders,
+  headerArray,
+  toldOf,
+  withVary,
+} from '../answers/entry-answer.ts'
 import { SANDBOXED } from '../answers/guard-headers.ts'
 import { type AnyContext, collect, inMemory, type Serving, serve } from '../answers/serve.ts'
 import type { CacheOutcome } from '../caching/cache-status.ts'
 import { invalidatedBy } from '../caching/invalidation.ts'
 import { mayStandIn, type RequestDirectives, requestDirectives, useOf } from '../caching/reuse.ts'
-import { freshnessOf, type Headers, ttlMs } from '../caching/stored-response.ts'
+import { freshnessOf, type Headers, type ResponseHead, ttlMs } from '../caching/stored-response.ts'
 import { keptHeaders } from '../caching/storing.ts'
 import { type FieldOf, isSelected, selectingOf } from '../caching/vary.ts'
 import type { StoredEntry } from '../cas/entry.ts'
@@ -297,6 +304,10 @@ export class UpstreamAnswers {
     const coding = knownCoding(head.headers['content-encoding'])
     if (coding !== undefined && !accepts(wanted.acceptEncoding, coding))
       return this.#decoded(wanted, head.status, head.headers, read(), told)
+    if (isUnchanged(context, head)) {
+      joined[Symbol.dispose]()
+      return empty(304, [...cachingHeaders(head.headers), ...told])
+    }
     const type = head.headers['content-type']
     const headers = [...growingHeaders(head.headers), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
     if (length !== undefined) headers.push('Content-Length', String(length))
@@ -321,6 +332,10 @@ export class UpstreamAnswers {
     const body = bodyOf({ runtime }, route.name, answer)
     if (coding !== undefined && context.method !== 'HEAD' && !accepts(wanted.acceptEncoding, coding))
       return this.#decoded(wanted, head.status, kept, body, told)
+    if (isUnchanged(context, head)) {
+      giveUp(answer)
+      return empty(304, [...cachingHeaders(kept), ...told])
+    }
     const type = kept['content-type']
     const headers = [...growingHeaders(kept), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
     const length = head.headers['content-length']
@@ -340,6 +355,15 @@ async function settled({ fill }: Joined, { headers, signal }: AnyContext): Promi
   const waitsForEnd = ['range', 'if-none-match', 'if-match', 'if-modified-since', 'if-unmodified-since'] as const
   const isPatient = waitsForEnd.some((name) => headers.slot(name) !== undefined)
   return await fill.state.until((state) => (isPatient ? isFinal(state) : state.tag !== 'asking'), { signal })
+}
+
+/** Whether the client has what the upstream just sent us, which we do not keep. */
+function isUnchanged({ method, headers }: AnyContext, head: ResponseHead): boolean {
+  if (head.status !== 200) return false
+  const nowMs = head.receivedAt
+  const { etag, 'last-modified': modified } = head.headers
+  const current = { etag, lastModified: parseHttpDate(modified ?? '', nowMs) }
+  return judgeConditions({ method, headers, nowMs }, current) === 'not-modified'
 }
 
 function outcomeOf(
