@@ -95,7 +95,7 @@ function outcomeOf(stored: readonly Stored[], failed: readonly Failed[], elapsed
   if (failed.length === 0 && skipped.length === 0) return outcome
   const lines = [
     ...failed.map(({ path, error }) => `${path}: ${error.message}`),
-    ...skipped.map((path) => `${path}: neither a file nor a directory; left out`),
+    ...skipped.map((path) => `${path}: links and devices have no place in a directory; left out`),
   ]
   const detail = `Not everything was stored:\n${lines.join('\n')}`
   const error = new CairnError('Conflict', detail, { code: 'partial' })
