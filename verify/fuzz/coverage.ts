@@ -9,6 +9,7 @@
  *
  * Reading the counters takes far longer than most inputs do, so whoever asks lets many inputs run first.
  */
+import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -25,13 +26,28 @@ interface CalledFunction {
 type Interval = readonly [start: number, end: number]
 
 interface Known {
-  readonly length: number
   /** Never reached, in order. */
   readonly missed: readonly Interval[]
 }
 
+/** A function as it stands in its file. */
+interface Place {
+  readonly url: string
+  readonly whole: Interval
+}
+
+/** A part of a file that no input has reached. */
+export interface Missed {
+  /** From the root of the repository. */
+  readonly file: string
+  readonly line: number
+  readonly text: string
+}
+
 export class Coverage implements Disposable {
   readonly #session = new Session()
+  /** Every function of the repository that was loaded, called or not. */
+  readonly #places = new Map<string, Place>()
   #prefixes: readonly string[] = []
   #known = new Map<string, Known>()
 
@@ -51,8 +67,37 @@ export class Coverage implements Disposable {
 
   /** Characters of source that were reached. */
   get reached(): number {
-    const sizes = Array.from(this.#known.values(), ({ length, missed }) => length - sizeOf(missed))
-    return sizes.reduce((sum, size) => sum + size, 0)
+    return this.total - this.#followed().reduce((sum, place) => sum + sizeOf(this.#missedIn(place)), 0)
+  }
+
+  /** Characters of source that could be; what stands in a function in a function counts for both. */
+  get total(): number {
+    return this.#followed().reduce((sum, [, { whole }]) => sum + sizeOf([whole]), 0)
+  }
+
+  /** What was not reached, in the order of the files; of what is within another only the outer. */
+  missed(): Missed[] {
+    return this.#prefixes.flatMap((prefix) => {
+      const places = this.#followed().filter(([, { url }]) => url.startsWith(prefix))
+      return [...Map.groupBy(places, ([, { url }]) => url)].flatMap(([url, held]) => {
+        const source = readFileSync(new URL(url), 'utf8')
+        const parts = held.flatMap((place) => this.#missedIn(place)).sort(([a, b], [c, d]) => a - c || d - b)
+        const outer = parts.filter(([, end], at) => parts.slice(0, at).every(([, before]) => before < end))
+        return outer.map(([start, end]) => ({
+          file: url.slice(ROOT.href.length),
+          line: source.slice(0, start).split('\n').length,
+          text: source.slice(start, end).replaceAll(/\s+/g, ' ').trim(),
+        }))
+      })
+    })
+  }
+
+  #followed(): [string, Place][] {
+    return [...this.#places].filter(([, { url }]) => this.#prefixes.some((prefix) => url.startsWith(prefix)))
+  }
+
+  #missedIn([name, { whole }]: readonly [string, Place]): readonly Interval[] {
+    return this.#known.get(name)?.missed ?? [whole]
   }
 
   /** Whether anything ran since the last question that never ran before; it stays new. */
@@ -70,19 +115,23 @@ export class Coverage implements Disposable {
   #read(): { readonly name: string; readonly now: Known; readonly isNew: boolean }[] {
     const { result } = this.#post('Profiler.takePreciseCoverage') as CoverageAnswer
     return result
-      .filter(({ url }) => this.#prefixes.some((prefix) => url.startsWith(prefix)))
+      .filter(({ url }) => url.startsWith(ROOT.href))
       .flatMap(({ url, functions }) => functions.map((called) => ({ url, called })))
       .flatMap(({ url, called: { ranges } }) => {
-        const [whole] = ranges
-        if (whole === undefined || whole.count === 0) return []
-        const name = `${url}:${whole.startOffset}:${whole.endOffset}`
+        const [outer] = ranges
+        // The first is the file itself, which runs when it is loaded.
+        if (outer === undefined || outer.startOffset === 0) return []
+        const whole: Interval = [outer.startOffset, outer.endOffset]
+        const name = `${url}:${whole.join(':')}`
+        this.#places.set(name, { url, whole })
+        if (outer.count === 0 || !this.#prefixes.some((prefix) => url.startsWith(prefix))) return []
         const missing = ranges
           .filter(({ count }) => count === 0)
           .map(({ startOffset, endOffset }): Interval => [startOffset, endOffset])
         const known = this.#known.get(name)
         const missed = known === undefined ? missing : common(known.missed, missing)
         const isNew = known === undefined || sizeOf(missed) < sizeOf(known.missed)
-        return [{ name, now: { length: whole.endOffset - whole.startOffset, missed }, isNew }]
+        return [{ name, now: { missed }, isNew }]
       })
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { readInputs } from './corpus.ts'
 import { Coverage } from './coverage.ts'
-import { failureOf, fuzz } from './fuzzer.ts'
+import { type FuzzTarget, failureOf, fuzz } from './fuzzer.ts'
 import { bytesOf } from './inputs.ts'
 import { readRecord, renderRecord } from './record.ts'
 import { loadTargets, TARGET_NAMES } from './targets.ts'
@@ -47,6 +47,25 @@ test('a fault behind five bytes, one test after the other, is found by what has 
   assert.ok(executions < 200_000)
 })
 
+test('a fault behind the only spelling of a value is found by changing what is spelled', async () => {
+  using coverage = new Coverage()
+  const { readSpelled } = await import('./samples/spelled.ts')
+  const { JSON_SHAPE } = await import('./targets/shapes.ts')
+  const target: FuzzTarget = {
+    name: 'spelled',
+    covers: ['verify/fuzz/samples/spelled.ts'],
+    seeds: [bytesOf('{"list":[1,2,3],"name":"a"}')],
+    words: [],
+    bytesMax: 200,
+    shape: JSON_SHAPE,
+    run: readSpelled,
+  }
+  const { finds } = await fuzz(target, { coverage, seed: 7, corpus: [], isOver: (tried) => tried > 20_000 })
+  assert.match(finds[0]?.error.message ?? '', /^planted/)
+  const missed = coverage.missed().map(({ file, text }) => `${file} ${text}`)
+  assert.deepEqual(missed, ["verify/fuzz/samples/spelled.ts throw new Error('no input is as long as this')"])
+})
+
 test('a refusal is no find, a defect is one', async () => {
   const { CairnError } = await import('@cairn/kernel')
   const refusing = { run: () => Promise.reject(new CairnError('Malformed', 'No.')) }
@@ -56,6 +75,6 @@ test('a refusal is no find, a defect is one', async () => {
 })
 
 test('the record adds up over campaigns', () => {
-  const one = new Map([['token', { minutes: 1.5, executions: 10, reached: 3, inputs: 2, found: 0 }]])
+  const one = new Map([['token', { minutes: 1.5, executions: 10, reached: 3, total: 4, inputs: 2, found: 0 }]])
   assert.deepEqual(readRecord(renderRecord(one)), one)
 })

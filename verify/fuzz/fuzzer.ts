@@ -1,7 +1,7 @@
 /**
  * Looks for inputs that a parser does not survive, led by what of its code has run.
  *
- *     corpus ─▶ mutate ─▶ run many ─▶ anything new? ─ no ─▶ again
+ *     corpus ─▶ change ─▶ run many ─▶ anything new? ─ no ─▶ again
  *       ▲                                │ yes
  *       └── the one that made them ◀── run half of them, and half of those …
  *
@@ -10,6 +10,7 @@
 import { CairnError, SeededRandom } from '@cairn/kernel'
 import type { Coverage } from './coverage.ts'
 import { mutate } from './mutate.ts'
+import { reshape, type Shape } from './reshape.ts'
 
 export interface FuzzTarget {
   readonly name: string
@@ -18,6 +19,8 @@ export interface FuzzTarget {
   readonly seeds: readonly Uint8Array[]
   readonly words: readonly string[]
   readonly bytesMax: number
+  /** Of formats that spell values: half of the inputs are then made by changing what they spell. */
+  readonly shape?: Shape
   /** Reads the input and checks what must hold of whatever was read. */
   readonly run: (input: Uint8Array) => void | Promise<void>
   /** Lets go of what runs have opened. */
@@ -31,8 +34,9 @@ export interface Find {
 
 export interface FuzzReport {
   readonly executions: number
-  /** Characters of source that ran. */
+  /** Characters of source that ran, of those there are. */
   readonly reached: number
+  readonly total: number
   /** Inputs that each reached something no other had. */
   readonly corpus: readonly Uint8Array[]
   readonly finds: readonly Find[]
@@ -84,9 +88,16 @@ export async function fuzz(target: FuzzTarget, { coverage, seed, corpus, isOver 
   if (kept.length === 0) kept.push(new Uint8Array())
 
   while (!isOver(executions) && finds.size < FINDS_MAX) {
-    await keepNew(Array.from({ length: BATCH }, () => mutate(mutator, oneOf(kept), oneOf(kept))))
+    await keepNew(Array.from({ length: BATCH }, () => changed(oneOf(kept), oneOf(kept))))
   }
-  return { executions, reached: coverage.reached, corpus: kept, finds: [...finds.values()] }
+  const { reached, total } = coverage
+  return { executions, reached, total, corpus: kept, finds: [...finds.values()] }
+
+  function changed(input: Uint8Array, other: Uint8Array): Uint8Array {
+    const { shape } = target
+    const reshaped = shape !== undefined && random.next() < 0.5 ? reshape(mutator, shape, input, other) : undefined
+    return reshaped ?? mutate(mutator, input, other)
+  }
 
   function oneOf(inputs: readonly Uint8Array[]): Uint8Array {
     return inputs[Math.floor(random.next() * inputs.length)] ?? new Uint8Array()

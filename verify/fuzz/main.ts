@@ -1,6 +1,7 @@
 /**
  * `npm run fuzz` lists the targets; `npm run fuzz -- --minutes 5 token cbor` fuzzes these for so much processor time each, `all` for
  * every one. What it learns is kept in corpus/, what it finds in crashers/, and the record in docs/fuzzing.md.
+ * `npm run fuzz -- --missed token` tells which source nothing kept has reached.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -28,7 +29,8 @@ function remember(target: string, minutes: number, report: FuzzReport): void {
   record.set(target, {
     minutes: (before?.minutes ?? 0) + minutes,
     executions: (before?.executions ?? 0) + report.executions,
-    reached: Math.max(before?.reached ?? 0, report.reached),
+    reached: report.reached,
+    total: report.total,
     inputs: report.corpus.length,
     found: (before?.found ?? 0) + report.finds.length,
   })
@@ -37,9 +39,14 @@ function remember(target: string, minutes: number, report: FuzzReport): void {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { minutes: { type: 'string', default: '1' }, seed: { type: 'string' } },
+  options: {
+    minutes: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    missed: { type: 'boolean', default: false },
+  },
 })
-const minutes = Number(values.minutes)
+const minutes = values.missed ? 0 : Number(values.minutes)
+// Before any target is loaded, and with it what it covers.
 using coverage = new Coverage()
 const targets = await loadTargets(positionals.includes('all') ? TARGET_NAMES : positionals)
 if (targets.length === 0) process.stdout.write(`${TARGET_NAMES.join('\n')}\n`)
@@ -50,9 +57,14 @@ for (const target of targets) {
   const isOver = (): boolean => spentMs() - spentBefore > minutes * MINUTE_MS
   const report = await fuzz(target, { coverage, seed, corpus: readInputs('corpus', target.name), isOver })
   await target.close?.()
+  if (values.missed) {
+    for (const { file, line, text } of coverage.missed())
+      process.stdout.write(`${file}:${line} ${text.slice(0, 120)}\n`)
+    continue
+  }
   remember(target.name, minutes, report)
-  const { executions, reached, corpus, finds } = report
-  const line = `${target.name}: ${executions} inputs (seed ${seed}), ${reached} characters of source run, ${corpus.length} kept, ${finds.length} found`
+  const { executions, reached, total, corpus, finds } = report
+  const line = `${target.name}: ${executions} inputs (seed ${seed}), ${reached} of ${total} characters of source run, ${corpus.length} kept, ${finds.length} found`
   process.stdout.write(`${line}\n`)
   for (const { error, input } of finds)
     process.stdout.write(`  ${error.stack ?? error.message}\n  input ${Buffer.from(input).toString('base64')}\n`)

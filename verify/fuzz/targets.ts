@@ -2,9 +2,12 @@ import type { FuzzTarget } from './fuzzer.ts'
 
 /** Every parser that meets the outside, and where its target is: loading them all would slow each of them down. */
 const FILES: Readonly<Record<string, readonly string[]>> = {
-  wire: ['address', 'manifest', 'tree', 'token', 'cbor', 'json'],
+  wire: ['address', 'manifest', 'tree', 'cbor', 'json'],
+  tokens: ['token'],
   http: ['range', 'conditions', 'framing', 'server-events', 'chunk-frames', 'inflate'],
-  log: ['signed-note', 'tiles', 'proofs', 'registry-requests', 'provider-record'],
+  log: ['signed-note', 'tiles'],
+  names: ['proofs', 'registry-requests'],
+  routing: ['provider-record'],
   webhooks: ['webhook'],
   configuration: ['configuration'],
   packs: ['pmtiles', 'mbtiles'],

@@ -4,7 +4,14 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { type Coding, inlineInflate, openCoded } from '@cairn/platform'
-import { evaluatePreconditions, normalisePath, parseEntityTags, parseHttpDate, selectRange } from '@cairn/wire'
+import {
+  evaluatePreconditions,
+  formatHttpDate,
+  normalisePath,
+  parseEntityTags,
+  parseHttpDate,
+  selectRange,
+} from '@cairn/wire'
 import { readEvents } from '../../../packages/clients/src/server-events.ts'
 import { PlainHeads } from '../../../packages/platform/src/http/plain-head.ts'
 import { readFrames } from '../../../services/storage/src/domain/chunk-frames.ts'
@@ -12,7 +19,7 @@ import type { FuzzTarget } from '../fuzzer.ts'
 import { bytesOf, pieces, textOf } from '../inputs.ts'
 
 const TAG = '"b3:00"'
-const SIZE = 1000
+const SIZES = [1000, 1, 0]
 
 const range: FuzzTarget = {
   name: 'range',
@@ -22,32 +29,45 @@ const range: FuzzTarget = {
   bytesMax: 300,
   run: (input) => {
     const [header, ifRange] = textOf(input).split('\n')
-    const outcome = selectRange({ method: 'GET', range: header, ifRange }, TAG, SIZE)
-    const ranges = outcome.kind === 'single' ? [outcome.range] : outcome.kind === 'multiple' ? outcome.ranges : []
-    for (const { first, last } of ranges) assert.ok(first >= 0 && first <= last && last < SIZE)
-    assert.ok(ranges.length <= 16)
+    for (const size of SIZES) {
+      const outcome = selectRange({ method: 'GET', range: header, ifRange }, TAG, size)
+      const ranges = outcome.kind === 'single' ? [outcome.range] : outcome.kind === 'multiple' ? outcome.ranges : []
+      for (const { first, last } of ranges) assert.ok(first >= 0 && first <= last && last < size)
+      assert.ok(ranges.length <= 16)
+    }
   },
 }
+
+const CHANGED = 'Sun, 06 Nov 1994 08:49:37 GMT'
+const STATES = [undefined, {}, { etag: TAG }, { etag: 'W/"a"', lastModified: 784_111_777 }]
 
 const conditions: FuzzTarget = {
   name: 'conditions',
   covers: ['packages/wire/src/preconditions.ts', 'packages/wire/src/entity-tag.ts', 'packages/wire/src/http-date.ts'],
-  seeds: [`${TAG}\n*\nSun, 06 Nov 1994 08:49:37 GMT`, `W/${TAG}, "a,b"\n${TAG}\nSunday, 06-Nov-94 08:49:37 GMT`].map(
-    bytesOf,
-  ),
-  words: [TAG, 'W/', '*', ',', 'GMT', 'Sun Nov  6 08:49:37 1994', '"', '\n'],
+  seeds: [
+    `${TAG}\n*\n${CHANGED}\n${CHANGED}\n/a/../b//c/%2e`,
+    `\nW/${TAG}, "a,b"\nSunday, 06-Nov-94 08:49:37 GMT`,
+    '\n\nTue, 29 Feb 2000 00:00:00 GMT',
+    '\n\n\nWednesday, 29-Feb-68 00:00:00 GMT',
+  ].map(bytesOf),
+  words: [TAG, 'W/', '*', ',', 'GMT', 'Sun Nov  6 08:49:37 1994', '"', '\n', '2000', '1900', 'Feb', '29', 'Jan', '../'],
   bytesMax: 400,
   run: (input) => {
-    const [ifMatch, ifNoneMatch, date = ''] = textOf(input).split('\n')
-    const headers = { ifMatch, ifNoneMatch, ifModifiedSince: date, ifUnmodifiedSince: date }
-    for (const method of ['GET', 'PUT']) {
-      const outcome = evaluatePreconditions({ method, ...headers }, { etag: TAG }, 0)
-      assert.ok(typeof outcome === 'string')
-    }
+    const lines = textOf(input).split('\n')
+    // A line with nothing on it is a header that was not sent.
+    const [ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince] = lines.map((line) =>
+      line === '' ? undefined : line,
+    )
+    const headers = { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince }
+    for (const method of ['GET', 'PUT'])
+      for (const state of STATES) {
+        const outcome = evaluatePreconditions({ method, ...headers }, state, 0)
+        assert.ok(method === 'GET' || outcome !== 'not-modified', 'a change was answered like a question')
+      }
     parseEntityTags(ifMatch ?? '')
-    const seconds = parseHttpDate(date, 0)
-    if (seconds !== undefined) assert.ok(Number.isSafeInteger(seconds))
-    const path = normalisePath(date)
+    const seconds = parseHttpDate(ifModifiedSince ?? '', 0)
+    if (seconds !== undefined) assert.equal(parseHttpDate(formatHttpDate(seconds), 0), seconds)
+    const path = normalisePath(lines[4] ?? '')
     if (path !== undefined) assert.ok(!path.includes('//') && !path.split('/').includes('..'), path)
   },
 }

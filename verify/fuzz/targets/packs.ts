@@ -89,8 +89,9 @@ function mbtilesSeed(): Uint8Array {
     const database = new DatabaseSync(path)
     database.exec(`PRAGMA page_size = 512; CREATE TABLE metadata (name text, value text);
       CREATE TABLE tiles (zoom_level integer, tile_column integer, tile_row integer, tile_data blob);
-      INSERT INTO metadata VALUES ('name', 'made'), ('format', 'png'), ('minzoom', '0'), ('maxzoom', '1');
-      INSERT INTO tiles VALUES (0, 0, 0, x'89504e47'), (1, 1, 1, x'00')`)
+      INSERT INTO metadata VALUES ('name', 'made'), ('format', 'pbf'), ('minzoom', '0'), ('maxzoom', '4'),
+        ('bounds', '-180,-85,180,85'), ('center', '0,0,1'), ('json', '{"vector_layers":[]}');
+      INSERT INTO tiles VALUES (0, 0, 0, x'1f8b0800'), (1, 1, 1, x'28b52ffd'), (4, 3, 6, x'00')`)
     database.close()
     return Uint8Array.from(readFileSync(path))
   } finally {
