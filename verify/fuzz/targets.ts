@@ -11,6 +11,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['webhook'],
   configuration: ['configuration'],
   packs: ['pmtiles', 'mbtiles'],
+  services: ['requests'],
 }
 
 export const TARGET_NAMES: readonly string[] = Object.values(FILES).flat()
