@@ -43,7 +43,7 @@ export function errorsOf(
     const named = codes[code] ?? code
     return typeof named === 'string' ? { status, code: named } : named
   })
-  const added = common.filter(({ code }) => !own.some((row) => row.code === code))
+  const added = common.filter(({ status, code }) => !own.some((row) => row.status === status && row.code === code))
   return [...own, ...added].sort((a, b) => a.status - b.status)
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Health, LiveTopology, Shutdown } from '@cairn/kernel'
 import { z } from 'zod'
-import { openApi } from './openapi.ts'
+import { errorsOf, openApi } from './openapi.ts'
 import { opsRoutes } from './ops-routes.ts'
 import { json } from './reply.ts'
 import { defineRoutes, type Route, route } from './route.ts'
@@ -54,6 +54,19 @@ test('the document says what the table says', () => {
     { name: 'name', in: 'path', required: true, schema: { type: 'string', maxLength: 8 } },
     { name: 'pin', in: 'query', required: false, schema: { type: 'string', enum: ['yes', 'no'] } },
   ])
+})
+
+test('a code that a service gives to two statuses is told with both', () => {
+  const refusing = { ...PIN, errors: { MALFORMED: 400, BUSY: 503 } }
+  const told = errorsOf(refusing, { malformed: 'MALFORMED', unsupported_coding: 'MALFORMED', busy: 'BUSY' })
+  const of = (name: string): number[] => told.filter(({ code }) => code === name).map(({ status }) => status)
+  assert.deepEqual(
+    [of('MALFORMED'), of('BUSY')],
+    [
+      [400, 415],
+      [429, 503],
+    ],
+  )
 })
 
 test('the Markdown table has one line for each route', () => {
