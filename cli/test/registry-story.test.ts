@@ -101,7 +101,7 @@ test('one proposes: what is to be signed and who has to is said', async () => {
     '  What is signed:',
     '    cairn:registry:v1',
     '    {"expires_at":TIME,"genesis":"b3:…","origin":"registry.example.org/cairn/…","payload_b3":"b3:…","proposal_id":"p_…","signer_set_hash":"b3:…"}',
-    '  0 of the 2 approvals needed (of 3 signers) are there; ask 2 of alice, bob, carol.',
+    '  It needs 2 approvals and has 0; ask 2 of alice, bob, carol.',
     `  Next:  npx cairn name approve p_… ${flags} --key FILE`,
     '',
   ])
@@ -109,7 +109,7 @@ test('one proposes: what is to be signed and who has to is said', async () => {
 
 test('too early, the commit says who is missing', async () => {
   const detail = await refused(alice.quick('name', 'commit', proposal, '--json'), 'QuorumFailed', 8)
-  assert.equal(detail, '0 of the 2 approvals needed (of 3 signers) are there; ask 2 of alice, bob, carol.')
+  assert.equal(detail, 'It needs 2 approvals and has 0; ask 2 of alice, bob, carol.')
 })
 
 test('two approve, each with their own key, after seeing what they sign', async () => {
@@ -125,7 +125,7 @@ test('two approve, each with their own key, after seeing what they sign', async 
     '    cairn:registry:v1',
     '    {"expires_at":TIME,"genesis":"b3:…","origin":"registry.example.org/cairn/…","payload_b3":"b3:…","proposal_id":"p_…","signer_set_hash":"b3:…"}',
     '✔ approved as alice',
-    '  1 of the 2 approvals needed (of 3 signers) are there; ask 1 of bob, carol.',
+    '  It needs 2 approvals and has 1; ask 1 of bob, carol.',
     '  Next:  npx cairn name approve p_… --node URL --token-file SHELL/token --key FILE',
     '',
   ])
@@ -133,7 +133,7 @@ test('two approve, each with their own key, after seeing what they sign', async 
   assert.equal(second.code, 0, second.words)
   assert.match(
     masked(second.words),
-    /✔ approved as carol\n {2}2 of the 2 approvals needed \(of 3 signers\) are there\.\n {2}Next: {2}npx cairn name commit p_… /,
+    /✔ approved as carol\n {2}It needs 2 approvals and has 2\.\n {2}Next: {2}npx cairn name commit p_… /,
   )
 })
 

@@ -4,6 +4,7 @@
  */
 import { CairnError } from '@cairn/kernel'
 import type { SignatureVerifier } from '@cairn/tlog'
+import { spellCount } from '@cairn/wire'
 import { type Approval, judgeApproval, judgeQuorum, type Quorum, staleSet } from './approval.ts'
 import { type Artifact, createArtifact, type Head, headOf, proposalOf } from './artifact.ts'
 import { type Payload, payloadHash } from './payload.ts'
@@ -82,10 +83,11 @@ export function judgeArtifact(
 }
 
 /** Says who is missing, so that the reader knows whom to ask. */
-export function missingFor({ m, n, approved, missing, incoming }: Quorum): string {
+export function missingFor({ m, approved, missing, incoming }: Quorum): string {
   const lacking = Math.max(0, m - approved.length)
-  const signers = `${approved.length} of the ${m} approvals needed (of ${n} signers) are there`
-  const ask = lacking === 0 ? '' : `; ask ${lacking} of ${missing.join(', ')}`
+  const signers = `It needs ${spellCount(m, 'approval')} and has ${approved.length}`
+  const whom = missing.length === lacking ? '' : `${lacking} of `
+  const ask = lacking === 0 ? '' : `; ask ${whom}${missing.join(', ')}`
   const keys = incoming.missing.length === 0 ? '' : `; the new keys of ${incoming.missing.join(', ')} have not signed`
   return `${signers}${ask}${keys}.`
 }

@@ -239,7 +239,7 @@ const requests: FuzzTarget = {
     '{"a":',
     '[',
   ],
-  bytesMax: 1000,
+  bytesMax: 2000,
   shape: REQUEST_SHAPE,
   run: async (input) => {
     const request = requestOf(input)
