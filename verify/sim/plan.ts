@@ -48,6 +48,16 @@ export function planOf(seed: number): Plan {
   return { seed, steps }
 }
 
+/** One more power cut, and operations for it to meet: for a seed whose faults have met too little. */
+export function spareSteps(seed: number, number: number): Step[] {
+  const random = new SeededRandom(seed + number)
+  const strike: Strike = { number, kind: 'power-cut', node: pick(NODE_NAMES, random), dice: diceOf(random) }
+  const operations = Array.from({ length: LASTS_MIN }, (_, at): Step => {
+    return { tag: 'operate', service: SERVICE_NAMES[at % SERVICE_NAMES.length] ?? 'storage', dice: diceOf(random) }
+  })
+  return [{ tag: 'strike', strike }, ...operations, { tag: 'mend', strike: number }]
+}
+
 interface Placed {
   readonly strike: Strike
   readonly from: number

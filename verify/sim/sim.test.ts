@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { type Plan, planOf } from './plan.ts'
+import { type Plan, planOf, type Step } from './plan.ts'
 import { Summary, storyOf } from './report.ts'
 import { runInProcesses, runPlan, type SeedOutcome } from './run-seeds.ts'
 import { simulateTown } from './simulate-town.ts'
@@ -45,6 +45,21 @@ test('a seed has the same trace in every process', async () => {
     mustHold(outcome)
     if (outcome.tag === 'held') assert.equal(outcome.report.traceHash, hashes.get(outcome.report.seed))
   })
+})
+
+test('where faults meet nobody the power is cut until there were enough of them', async () => {
+  const operations = planOf(1).steps.filter(({ tag }) => tag === 'operate')
+  const strikes = seedsFrom(1, 5).flatMap((number): Step[] => [
+    { tag: 'strike', strike: { number, kind: 'loss', node: 'ash.town', dice: number } },
+    { tag: 'mend', strike: number },
+  ])
+  const { faults, tallies } = await simulateTown(
+    { seed: 1, steps: [...operations.slice(0, 20), ...strikes] },
+    WORKLOADS,
+  )
+  assert.equal(faults, 5)
+  const done = Object.values(tallies).reduce((sum, tally) => sum + tally.operations, 0)
+  assert.equal(done, 20 + 5 * 8)
 })
 
 test('one millisecond on one packet makes another trace', async () => {
