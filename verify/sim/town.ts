@@ -24,6 +24,8 @@ import type { Workload } from './workload.ts'
 /** What a client lets a request take, and how much longer it listens for the answer. */
 const REQUEST_MS = 2000
 const SLACK_MS = 500
+/** A packet that takes longer on its way leaves a node too little of that. */
+const LATE_MS = SLACK_MS / 4
 /** How long a fault waits for somebody to hit. */
 const ASKED_MS_MAX = 400
 
@@ -70,9 +72,9 @@ export class Town {
       const settings = workloads.map((each) => each.settings ?? {}).reduce(merge, townSettings(name))
       return new SimNode(world, { name, settings, files, rootKey })
     })
-    world.network.links.onMishap = (mishap, { from, to }) => {
+    world.network.links.onMishap = (mishap, { from, to }, delayMs) => {
       if (mishap !== 'cut') this.struck(mishap, [from, to])
-      if (mishap === 'loss') this.#excuses.once([from, to])
+      if (mishap === 'loss' || delayMs > LATE_MS) this.#excuses.once([from, to])
     }
   }
 

@@ -39,8 +39,8 @@ export class Links {
   weather: Weather = CALM
   /** Called for every packet, in order. */
   tamper: ((packet: Packet) => Tampering | undefined) | undefined
-  /** Hears of every packet that something happens to. */
-  onMishap: ((mishap: Mishap, packet: Packet) => void) | undefined
+  /** Hears of every packet that something happens to, and how long it takes if it arrives. */
+  onMishap: ((mishap: Mishap, packet: Packet, delayMs: number) => void) | undefined
   readonly #clock: VirtualClock
   readonly #random: Random
   readonly #trace: Trace
@@ -65,9 +65,9 @@ export class Links {
     const copies = lost ? 0 : this.#random.next() < weather.duplication || duplicate ? 2 : 1
     const delayMs = this.#delay(weather)
     const dueAt = Math.max(notBefore, this.#clock.now() + delayMs + extraDelayMs)
-    if (lost) this.onMishap?.('loss', packet)
-    else if (copies > 1) this.onMishap?.('duplication', packet)
-    else if (delayMs > weather.delayMsMax) this.onMishap?.('reorder', packet)
+    if (lost) this.onMishap?.('loss', packet, delayMs)
+    else if (copies > 1) this.onMishap?.('duplication', packet, delayMs)
+    else if (delayMs > weather.delayMsMax) this.onMishap?.('reorder', packet, delayMs)
     this.#note(packet, lost ? 'is lost' : `due ${dueAt}`)
     for (let copy = 0; copy < copies; copy += 1) {
       this.#clock.timer(dueAt - this.#clock.now() + copy * this.#delay(weather), () => this.#arrive(packet, arrive))
@@ -105,7 +105,7 @@ export class Links {
     }
     const isCut = this.#cut.has(`${packet.from} ${packet.to}`)
     this.#note(packet, isCut ? 'is cut off' : 'arrives')
-    if (isCut) this.onMishap?.('cut', packet)
+    if (isCut) this.onMishap?.('cut', packet, 0)
     else arrive()
   }
 
