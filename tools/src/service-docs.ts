@@ -49,7 +49,8 @@ interface Described {
 const MEMORY_BYTES = 256 * 1024 * 1024
 
 const PROBLEMS = `Every answer that is not 2xx or 3xx is \`application/problem+json\` with one of the codes below; 429 and 503 say when to come
-back. The operator's routes \`/healthz\`, \`/readyz\`, \`/metrics\`, \`/version\`, \`/openapi.json\` and \`/debug/topology\` are the same in every service.`
+back, and 401 and 403 by their codes what is wrong with the token. What is asked of no route is answered 400 if its path is
+not in plain form, 404, or 405 for a method the path does not have. The operator's routes \`/healthz\`, \`/readyz\`, \`/metrics\`, \`/version\`, \`/openapi.json\` and \`/debug/topology\` are the same in every service.`
 
 const SERVICES: readonly Described[] = [
   {

@@ -7,10 +7,11 @@ export const EDGE_CODES = {
   busy: 'rate_limit',
   too_many_connections: 'rate_limit',
   too_large: 'body_cap',
+  // What the index says of a name that cannot be one.
+  bad_request: 'malformed',
   unreachable: 'upstream',
   connection_lost: 'upstream',
   bad_answer: 'upstream',
-  bad_coding: 'upstream',
   tls_untrusted: 'upstream',
 } as const satisfies Readonly<Record<string, string>>
 

@@ -21,6 +21,7 @@ export const INTEROP_CODES: Readonly<Record<string, string | { readonly code: Re
     malformed: 'MALFORMED',
     unsupported_type: 'MALFORMED',
     unsupported_coding: 'MALFORMED',
+    bad_path: 'MALFORMED',
     bad_coding: 'MALFORMED',
     body_cap: 'BODY_LIMIT',
     too_large: 'BODY_LIMIT',

@@ -7,6 +7,9 @@ import type { Address } from '@cairn/wire'
 export const REGISTRY_CODES: Readonly<Record<string, string>> = {
   malformed: 'Malformed',
   unsupported_type: 'Malformed',
+  unsupported_coding: 'Malformed',
+  bad_coding: 'Malformed',
+  bad_path: 'Malformed',
   body_cap: 'HardLimitExceeded',
   too_large: 'HardLimitExceeded',
   ratio_cap: 'HardLimitExceeded',

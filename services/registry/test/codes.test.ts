@@ -69,6 +69,9 @@ async function rotated(service: TestService, story: Story): Promise<void> {
 const RENAMED: Readonly<Record<keyof typeof REGISTRY_CODES, Provoke>> = {
   malformed: proposing('{', JSON_TYPE),
   unsupported_type: proposing('{}', { 'content-type': 'text/plain' }),
+  unsupported_coding: proposing('{}', { ...JSON_TYPE, 'content-encoding': 'rot13' }),
+  bad_coding: proposing('{}', { ...JSON_TYPE, 'content-encoding': 'gzip' }),
+  bad_path: of(async (service) => await service.ask('GET', '/registry//head')),
   body_cap: proposing(Buffer.alloc(2 * 1024 * 1024), JSON_TYPE),
   too_large: proposing({ payload: { items: Array.from({ length: 600 }, (_, at) => named(`n-${at}@1`, 'x')) } }),
   ratio_cap: proposing(gzipSync(Buffer.alloc(1024 * 1024)), { ...JSON_TYPE, 'content-encoding': 'gzip' }),

@@ -236,7 +236,7 @@ test('a bomb, a body too long, and a coding that lies are refused', async () => 
     [{ 'content-encoding': 'gzip' }, gzipSync(new Uint8Array(4 * 1024 * 1024)), 'TooLarge', 'ratio_cap'],
     [{ 'content-encoding': 'br' }, brotliCompressSync(new Uint8Array(4 * 1024 * 1024)), 'TooLarge', 'ratio_cap'],
     [{ 'content-encoding': 'gzip' }, new Uint8Array(1024 * 1024 + 1), 'TooLarge', 'decompress_cap'],
-    [{ 'content-encoding': 'gzip' }, new Uint8Array(100), 'Integrity', 'bad_coding'],
+    [{ 'content-encoding': 'gzip' }, new Uint8Array(100), 'Integrity', 'bad_answer'],
   ]
   for (const [headers, body, kind, code] of cases) {
     await using origin = await OriginServer.http(respondWith(200, headers, body))
@@ -246,7 +246,7 @@ test('a bomb, a body too long, and a coding that lies are refused', async () => 
   }
   await using odd = await OriginServer.http(respondWith(200, { 'content-encoding': 'gzip, br' }, 'x'))
   await using transport = guarded(runtime, [`127.0.0.1:${odd.port}`], { inflate })
-  await assert.rejects(transport.request(get(runtime, odd.url('/').href)), isError('Integrity', 'bad_coding'))
+  await assert.rejects(transport.request(get(runtime, odd.url('/').href)), isError('Integrity', 'bad_answer'))
 })
 
 test('the deadline covers the lookup, and closing ends it', async () => {

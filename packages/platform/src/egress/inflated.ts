@@ -46,7 +46,7 @@ async function collected(body: IncomingBody, bytesMax: number): Promise<Uint8Arr
 function badCoding(error: unknown): unknown {
   if (!isKind(error, 'Malformed')) return error
   return new CairnError('Integrity', 'The answer is not in the coding it claims to be in.', {
-    code: 'bad_coding',
+    code: 'bad_answer',
     cause: error,
   })
 }

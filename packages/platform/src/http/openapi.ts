@@ -18,11 +18,15 @@ const COMMON_ERRORS: readonly {
   readonly concerns: (route: Route) => boolean
 }[] = [
   { status: 400, code: 'malformed', concerns: ({ lane }) => lane !== 'ops' },
+  { status: 400, code: 'bad_coding', concerns: opensBody },
   { status: 401, code: 'token_missing', concerns: ({ scope }) => scope !== undefined },
   { status: 403, code: 'scope_missing', concerns: ({ scope }) => scope !== undefined },
   { status: 408, code: 'slow_body', concerns: takesBody },
   { status: 413, code: 'body_cap', concerns: takesBody },
+  { status: 413, code: 'decompress_cap', concerns: opensBody },
+  { status: 413, code: 'ratio_cap', concerns: opensBody },
   { status: 415, code: 'unsupported_coding', concerns: takesBody },
+  { status: 415, code: 'unsupported_type', concerns: ({ body }) => body !== undefined && body !== 'bytes' },
   { status: 421, code: 'misdirected', concerns: () => true },
   { status: 429, code: 'busy', concerns: () => true },
   { status: 503, code: 'draining', concerns: ({ lane }) => lane !== 'ops' },
@@ -31,6 +35,11 @@ const COMMON_ERRORS: readonly {
 
 function takesBody({ body, limits }: Route): boolean {
   return body !== undefined || limits?.streamBytes !== undefined
+}
+
+/** The body may come in a coding, which is undone before the handler sees it. */
+function opensBody({ body, limits }: Route): boolean {
+  return body !== undefined && limits?.stream !== true
 }
 
 /** Status and code of everything a route may refuse with, its own and the pipeline's. */
@@ -43,8 +52,8 @@ export function errorsOf(
     const named = codes[code] ?? code
     return typeof named === 'string' ? { status, code: named } : named
   })
-  const added = common.filter(({ status, code }) => !own.some((row) => row.status === status && row.code === code))
-  return [...own, ...added].sort((a, b) => a.status - b.status)
+  const all = new Map([...own, ...common].map((row) => [`${row.status} ${row.code}`, row]))
+  return [...all.values()].sort((a, b) => a.status - b.status)
 }
 
 /** `codes` are the service's own names for the codes of the ingress, as it gives them to `runService`. */
