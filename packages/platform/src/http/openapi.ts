@@ -30,7 +30,8 @@ const COMMON_ERRORS: readonly {
   { status: 421, code: 'misdirected', concerns: () => true },
   { status: 429, code: 'busy', concerns: () => true },
   { status: 503, code: 'draining', concerns: ({ lane }) => lane !== 'ops' },
-  { status: 504, code: 'timeout', concerns: ({ lane, limits }) => lane !== 'ops' && limits?.stream !== true },
+  // A stream has no budget but the one its client may have given it.
+  { status: 504, code: 'timeout', concerns: ({ lane }) => lane !== 'ops' },
 ]
 
 function takesBody({ body, limits }: Route): boolean {
