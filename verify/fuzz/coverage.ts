@@ -25,11 +25,6 @@ interface CalledFunction {
 
 type Interval = readonly [start: number, end: number]
 
-interface Known {
-  /** Never reached, in order. */
-  readonly missed: readonly Interval[]
-}
-
 /** A function as it stands in its file. */
 interface Place {
   readonly url: string
@@ -49,7 +44,8 @@ export class Coverage implements Disposable {
   /** Every function of the repository that was loaded, called or not. */
   readonly #places = new Map<string, Place>()
   #prefixes: readonly string[] = []
-  #known = new Map<string, Known>()
+  /** Of each function that was called, what was never reached of it, in order. */
+  #known = new Map<string, readonly Interval[]>()
 
   /** Before the code it is to follow is loaded: what was compiled earlier has counters for whole functions only. */
   constructor() {
@@ -97,7 +93,7 @@ export class Coverage implements Disposable {
   }
 
   #missedIn([name, { whole }]: readonly [string, Place]): readonly Interval[] {
-    return this.#known.get(name)?.missed ?? [whole]
+    return this.#known.get(name) ?? [whole]
   }
 
   /** Whether anything ran since the last question that never ran before; it stays new. */
@@ -108,11 +104,11 @@ export class Coverage implements Disposable {
   /** The same, and from now on it is known. */
   learn(): boolean {
     const called = this.#read()
-    for (const { name, now } of called) this.#known.set(name, now)
+    for (const { name, missed } of called) this.#known.set(name, missed)
     return called.some(({ isNew }) => isNew)
   }
 
-  #read(): { readonly name: string; readonly now: Known; readonly isNew: boolean }[] {
+  #read(): { readonly name: string; readonly missed: readonly Interval[]; readonly isNew: boolean }[] {
     const { result } = this.#post('Profiler.takePreciseCoverage') as CoverageAnswer
     return result
       .filter(({ url }) => url.startsWith(ROOT.href))
@@ -129,9 +125,9 @@ export class Coverage implements Disposable {
           .filter(({ count }) => count === 0)
           .map(({ startOffset, endOffset }): Interval => [startOffset, endOffset])
         const known = this.#known.get(name)
-        const missed = known === undefined ? missing : common(known.missed, missing)
-        const isNew = known === undefined || sizeOf(missed) < sizeOf(known.missed)
-        return [{ name, now: { missed }, isNew }]
+        const missed = known === undefined ? missing : common(known, missing)
+        const isNew = known === undefined || sizeOf(missed) < sizeOf(known)
+        return [{ name, missed, isNew }]
       })
   }
 
