@@ -8,6 +8,7 @@
 import assert from 'node:assert/strict'
 import { CairnError, Deadline } from '@cairn/kernel'
 import { addressOf, canonicalJson, type JsonValue, parseJson } from '@cairn/wire'
+import { z } from 'zod'
 import { SERVICE_NAMES, type ServiceName } from '../../sim/answer.ts'
 import { untilReady } from '../../sim/repair.ts'
 import { urlOf, WRITER } from '../../sim/settings.ts'
@@ -29,7 +30,8 @@ const THINK_MS = 5
 const REQUESTS_MAX = 5000
 
 /** By status; those that refuse name their codes. */
-type Responses = Readonly<Record<string, { readonly description: string }>>
+type Responses = Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
+type Content = Readonly<Record<string, { readonly schema?: z.core.JSONSchema.JSONSchema }>>
 /** By path as OpenAPI spells it, then by method. */
 type Told = Readonly<Record<string, Readonly<Record<string, { readonly responses: Responses }>>>>
 
@@ -47,6 +49,7 @@ class Neighbourhood {
   readonly #town = new Town(this.#world, [])
   readonly #client: VirtualPlatform = this.#world.machine('fuzzer').start()
   readonly #told = new Map<ServiceName, Told>()
+  readonly #forms = new Map<object, z.ZodType>()
   requests = 0
 
   static async open(): Promise<Neighbourhood> {
@@ -90,20 +93,21 @@ class Neighbourhood {
     this.requests += 1
     const sent = { authorization: `Bearer ${this.#town.token}`, ...headers, 'content-length': String(body.length) }
     const deadline = Deadline.after(this.#client.clock, ANSWER_MS_MAX)
-    const ask = async (): Promise<{ readonly status: number; readonly text: string }> => {
+    const ask = async (): Promise<{ readonly status: number; readonly text: string; readonly isJson: boolean }> => {
       await this.#world.sleep(THINK_MS)
       const response = await this.#client.transport.request({ method, url, headers: sent, body, deadline })
       const { status } = response
       // Some answers never end.
       if (response.headers['content-type'] === 'text/event-stream') {
         response.body.cancel()
-        return { status, text: '' }
+        return { status, text: '', isJson: false }
       }
       const parts: Uint8Array[] = []
       for await (const part of response.body) parts.push(part)
-      return { status, text: Buffer.concat(parts).toString() }
+      const isJson = response.headers['content-type'] === 'application/json'
+      return { status, text: Buffer.concat(parts).toString(), isJson }
     }
-    const { status, text } = await this.#world.run(ask()).catch((cause: unknown) => {
+    const { status, text, isJson } = await this.#world.run(ask()).catch((cause: unknown) => {
       // To the fuzzer a refusal would be right; here nobody may be left without an answer.
       throw new Error(`${service}: ${method} ${url.pathname} was not answered`, { cause })
     })
@@ -118,6 +122,15 @@ class Neighbourhood {
     // What is wrong with a token is told in one place for all; a path that is not in plain form is of no route.
     const isCommon = status === 401 || status === 403 || /plain form/.test(text)
     assert.ok(status < 400 || isCommon || answer.description.includes(`\`${code}\``), `${what}, and has another code`)
+    const schema = answer.content?.['application/json']?.schema
+    if (status < 300 && schema !== undefined && isJson) this.#holdForm(schema, text, what)
+  }
+
+  #holdForm(schema: z.core.JSONSchema.JSONSchema, text: string, what: string): void {
+    const known = this.#forms.get(schema) ?? z.fromJSONSchema(schema)
+    this.#forms.set(schema, known)
+    const { success, error } = known.safeParse(JSON.parse(text))
+    assert.ok(success, `${what}, and not in its form: ${error?.issues[0]?.path.join('.')} ${error?.issues[0]?.message}`)
   }
 
   /** What may be answered to this, by status; nothing where the API does not know it. */
