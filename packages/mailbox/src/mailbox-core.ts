@@ -42,6 +42,7 @@ export interface Entry {
 }
 
 interface Topic {
+  /** Once all of the log is known, by place. */
   readonly entries: Map<string, Entry>
   readonly ready: Entry[]
   /** By key, the first one is the one whose turn it is. */
@@ -72,7 +73,7 @@ export function createMailbox(maxDeliveries: number): MailboxCore {
 /** All of the log is known: every message gets its turn, and no lease of an earlier life is left. */
 export function open(core: MailboxCore): void {
   core.isOpen = true
-  for (const entry of [...core.byId.values()].sort((a, b) => a.place - b.place)) join(core, entry)
+  for (const entry of [...core.byId.values()].sort((a, b) => a.place - b.place)) joinLast(core, entry)
 }
 
 /** Something is durable. `place` is where in the log, `segment` in which file. */
@@ -116,6 +117,14 @@ function topicOf(core: MailboxCore, { message }: Pick<Entry, 'message'>): Topic 
     core.topics.set(message.topic, topic)
   }
   return topic
+}
+
+/** No other has a higher place. */
+function joinLast(core: MailboxCore, entry: Entry): void {
+  const { entries } = topicOf(core, entry)
+  entries.delete(entry.message.id)
+  entries.set(entry.message.id, entry)
+  join(core, entry)
 }
 
 /** It is new here, or back: it goes to the end of its key's line. */
@@ -177,7 +186,7 @@ function revive(core: MailboxCore, id: string, place: number): void {
   entry.place = place
   if (!core.isOpen) return
   core.dead -= 1
-  join(core, entry)
+  joinLast(core, entry)
 }
 
 /** The message whose turn it is; it is the caller's until `lease` or `release`. */

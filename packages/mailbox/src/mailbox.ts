@@ -40,6 +40,8 @@ export interface ListedMessage {
   readonly message: Message
   readonly attempts: number
   readonly state: core.EntryState['tag']
+  /** Higher than that of every message before it. */
+  readonly place: number
 }
 
 export interface LeaseOptions {
@@ -49,8 +51,8 @@ export interface LeaseOptions {
 }
 
 export interface PageOptions {
-  /** The id of the last message of the page before. */
-  readonly after?: string | undefined
+  /** The place of the last message of the page before, which may be gone by now. */
+  readonly after?: number | undefined
   readonly limit: number
 }
 
@@ -282,13 +284,11 @@ export class Mailbox extends Closeable {
     return [...(this.#core.topics.get(topic)?.entries.values() ?? [])]
   }
 
-  #page(topic: string, { after, limit }: PageOptions, isWanted: (tag: core.EntryState['tag']) => boolean) {
-    const all = this.#entries(topic)
-    const from = after === undefined ? 0 : all.findIndex(({ message }) => message.id === after) + 1
+  #page(topic: string, { after = -1, limit }: PageOptions, isWanted: (tag: core.EntryState['tag']) => boolean) {
     const page: ListedMessage[] = []
-    for (const { message, attempts, state } of all.slice(from)) {
+    for (const { message, attempts, state, place } of this.#core.topics.get(topic)?.entries.values() ?? []) {
       if (page.length === limit) break
-      if (isWanted(state.tag)) page.push({ message, attempts, state: state.tag })
+      if (place > after && isWanted(state.tag)) page.push({ message, attempts, state: state.tag, place })
     }
     return page
   }

@@ -1,7 +1,7 @@
 /** What every mailbox promises, whatever it is kept in. */
 import assert from 'node:assert/strict'
 import { isKind, sleep } from '@cairn/kernel'
-import type { Delivery, Mailbox, Message } from '../src/index.ts'
+import type { Delivery, ListedMessage, Mailbox, Message } from '../src/index.ts'
 import type { MailboxMachine } from './machine.ts'
 
 export interface Subject {
@@ -33,6 +33,10 @@ export async function refused(work: Promise<unknown> | (() => unknown), code = '
     },
     { code },
   )
+}
+
+function shown(page: readonly ListedMessage[]): string[] {
+  return page.map(({ message: { id }, state }) => `${id} ${state}`)
 }
 
 export const COMPLIANCE: readonly Case[] = [
@@ -231,11 +235,27 @@ export const COMPLIANCE: readonly Case[] = [
     run: async ({ mailbox }) => {
       for (const id of ['1', '2', '3']) await mailbox.send(message(id))
       await leased(mailbox)
-      const ids = (page: { after?: string; limit: number }): string[] =>
-        mailbox.peek('orders', page).map(({ message: { id }, state }) => `${id} ${state}`)
-      assert.deepEqual(ids({ limit: 2 }), ['1 leased', '2 ready'])
-      assert.deepEqual(ids({ limit: 2, after: '2' }), ['3 ready'])
-      assert.deepEqual(ids({ limit: 2, after: '3' }), [])
+      const first = mailbox.peek('orders', { limit: 2 })
+      assert.deepEqual(shown(first), ['1 leased', '2 ready'])
+      const second = mailbox.peek('orders', { limit: 2, after: first[1]?.place })
+      assert.deepEqual(shown(second), ['3 ready'])
+      assert.deepEqual(shown(mailbox.peek('orders', { limit: 2, after: second[0]?.place })), [])
+    },
+  },
+  {
+    name: 'a page goes on after a message that is gone since, and one that was put back comes last',
+    run: async ({ mailbox }) => {
+      for (const id of ['1', '2', '3']) await mailbox.send(message(id))
+      const page = mailbox.peek('orders', { limit: 2 })
+      const first = await leased(mailbox)
+      await mailbox.ack('orders', (await leased(mailbox)).receipt)
+      assert.deepEqual(shown(mailbox.peek('orders', { limit: 3, after: page[1]?.place })), ['3 ready'])
+      mailbox.nack('orders', first.receipt)
+      for (let attempt = 1; attempt < OPTIONS.maxDeliveries; attempt += 1)
+        mailbox.nack('orders', (await leased(mailbox)).receipt)
+      assert.deepEqual(shown(mailbox.dead('orders', { limit: 3 })), ['1 dead'])
+      assert.equal(await mailbox.replay('orders', undefined), 1)
+      assert.deepEqual(shown(mailbox.peek('orders', { limit: 3 })), ['3 ready', '1 ready'])
     },
   },
   {

@@ -54,6 +54,20 @@ describe('journal', () => {
     await after.close()
   })
 
+  test('what was carried to a later segment is listed where it came, not where it lies', async () => {
+    const machine = memoryMachine()
+    const log: ChangeLog = { submit: async () => await Promise.resolve() }
+    const mailbox = new Mailbox(machine, log, OPTIONS)
+    mailbox.apply({ tag: 'message', message: message('3') }, 3, 2)
+    mailbox.apply({ tag: 'carry', message: message('1'), place: 1, attempts: 0 }, 4, 2)
+    mailbox.begin()
+    assert.deepEqual(
+      mailbox.peek('orders', { limit: 2 }).map((each) => each.message.id),
+      ['1', '3'],
+    )
+    await mailbox.close()
+  })
+
   test('the tenth delivery of an earlier life was the last: the message is dead when the journal is opened', async () => {
     const machine = memoryMachine()
     const before = await JournalMailbox.open(machine, JOURNAL)

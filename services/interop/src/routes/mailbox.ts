@@ -13,7 +13,7 @@ const PAGE_MAX = 1000
 
 const leaseQuery = z.strictObject({ wait: z.coerce.number().int().min(0).max(WAIT_SECONDS_MAX).optional() })
 const pageQuery = z.strictObject({
-  after: z.string().max(128).optional(),
+  after: z.coerce.number().int().min(0).optional(),
   limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(100),
 })
 const receipt = z.strictObject({ id: z.string(), attempt: z.int().min(1), nonce: z.string() })
@@ -146,6 +146,6 @@ function listed(messages: readonly ListedMessage[], limit: number) {
   const last = messages.length < limit ? undefined : messages.at(-1)
   return {
     messages: messages.map(({ message: each, attempts, state }) => ({ ...shown(each), attempts, state })),
-    next: last?.message.id ?? null,
+    next: last === undefined ? null : String(last.place),
   }
 }
