@@ -4,7 +4,8 @@
  *
  *     life 1: load ── crash at a random call ──▶ life 2: what is stored is whole; load ── crash ──▶ …
  *
- * Every body says which key and version it is: no answer mixes two, none is of another key, and its tag is its own.
+ * Every body says which key and version it is: no answer mixes two, none is of another key, and its tag is its own. Whoever
+ * asks after a change was acknowledged never gets what was there before it, whatever was lost in between.
  */
 import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
@@ -61,6 +62,7 @@ export async function simulateEdge(seed: number, options: SimulationOptions): Pr
     const machine = world.machine('node')
     const random = new SeededRandom(world.nextSeed())
     const versions = Array.from({ length: KEYS }, () => 0)
+    const origin: Origin = { versions, acknowledged: versions.map(() => 0) }
     const config = {
       ...LIVE,
       cas_max_bytes: '1MiB',
@@ -72,7 +74,7 @@ export async function simulateEdge(seed: number, options: SimulationOptions): Pr
       const isLast = life === options.lives
       if (!isLast) machine.crashAfter(30 + Math.floor(random.next() * 400))
       const clients = Array.from({ length: CLIENTS }, async () => {
-        await work(edge, new SeededRandom(Math.floor(random.next() * 2 ** 32)), options.operations)
+        await work(edge, origin, new SeededRandom(Math.floor(random.next() * 2 ** 32)), options.operations)
       })
       await workOrDown(world, machine, clients)
       if (!isLast) {
@@ -86,20 +88,34 @@ export async function simulateEdge(seed: number, options: SimulationOptions): Pr
   })
 }
 
-async function work(edge: TestEdge, random: Random, count: number): Promise<void> {
+/** By key. */
+interface Origin {
+  readonly versions: readonly number[]
+  /** Clients were told that there is at least this one. */
+  readonly acknowledged: number[]
+}
+
+async function work(edge: TestEdge, origin: Origin, random: Random, count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) {
     const key = Math.floor(random.next() * KEYS)
     const target = `/edge/assets/u/up/${key}`
     const dice = random.next()
-    if (dice < 0.1) await edge.send('PUT', target)
+    if (dice < 0.1) await change(edge, origin, key, target)
     else if (dice < 0.2) await leave(edge, target, random)
     else {
       const headers = conditionsOf(key, random)
       const method = random.next() < 0.1 ? 'HEAD' : 'GET'
-      judge({ key, method, headers }, await edge.send(method, target, { headers }))
+      const atLeast = origin.acknowledged[key] ?? 0
+      judge({ key, atLeast, method, headers }, await edge.send(method, target, { headers }))
     }
     await edge.world.sleep(random.next() * 300)
   }
+}
+
+async function change(edge: TestEdge, { versions, acknowledged }: Origin, key: number, target: string): Promise<void> {
+  const next = (versions[key] ?? 0) + 1
+  const { status } = await edge.send('PUT', target)
+  if (status === 204) acknowledged[key] = Math.max(acknowledged[key] ?? 0, next)
 }
 
 type Conditions = Readonly<Record<string, string>>
@@ -128,6 +144,7 @@ const REFUSED = [429, 499, 502, 503, 504]
 
 interface Question {
   readonly key: number
+  readonly atLeast: number
   readonly method: string
   readonly headers: Conditions
 }
@@ -136,11 +153,13 @@ interface Question {
  * The tag of an answer says which bytes it is of; what was asked for says which part of them, or none. More than was asked
  * for is no lie: what is not kept goes through as it comes.
  */
-function judge({ key, method, headers: asked }: Question, { status, headers, body, broken }: Answer): void {
+function judge({ key, atLeast, method, headers: asked }: Question, { status, headers, body, broken }: Answer): void {
   if (broken !== undefined || REFUSED.includes(status)) return
   const story = `${method} ${JSON.stringify(asked)} was answered ${status}`
   if (status === 416) return assert.ok(asked['range'] !== undefined && key === 0, story)
-  const whole = wholeOf(key, headers['etag'])
+  const version = versionOf(key, headers['etag'])
+  assert.ok(version >= atLeast, `${story} with version ${version}, and ${atLeast} had been acknowledged`)
+  const whole = bodyOf(key, version)
   const range = asked['if-range'] === undefined || asked['if-range'] === headers['etag'] ? asked['range'] : undefined
   if (status === 304) assert.equal(headers['etag'], asked['if-none-match'], story)
   if (status === 206) assert.ok(range !== undefined, story)
@@ -150,11 +169,11 @@ function judge({ key, method, headers: asked }: Question, { status, headers, bod
   assert.ok([200, 206, 304].includes(status), story)
 }
 
-function wholeOf(key: number, etag = ''): Buffer {
+function versionOf(key: number, etag = ''): number {
   const tag = /^"(\d+)-(\d+)"$/.exec(etag)
   assert.ok(tag, `the tag is ${etag}`)
   assert.equal(Number(tag[1]), key, 'the answer is of another key')
-  return bodyOf(key, Number(tag[2]))
+  return Number(tag[2])
 }
 
 function partOf(whole: Buffer, range: string): Buffer {

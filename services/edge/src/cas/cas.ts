@@ -6,7 +6,7 @@
  * The table is the truth while the service runs; the index on disk is what it starts from. Chunks that no entry of it
  * needs are removed after the start.
  */
-import { CairnError, Closeable } from '@cairn/kernel'
+import { CairnError, Closeable, Semaphore } from '@cairn/kernel'
 import { type Kv, type KvOperation, makeDirectories, type Platform } from '@cairn/platform'
 import { type ChunkBytes, Storage } from '@cairn/store'
 import { type Address, addressOf, type ByteRange, blake3 } from '@cairn/wire'
@@ -34,6 +34,10 @@ export class Cas extends Closeable {
   #index: Kv
   /** A commit that failed leaves an index that has to be opened again. */
   #isIndexSpoiled = false
+  /** One write of the index at a time: whoever has waited for it knows that everything before it is written. */
+  readonly #turn = new Semaphore(1)
+  /** What the index has and the table does not: it could be read again one day, and would be back. */
+  #unread: readonly Uint8Array[] = []
   readonly #table: core.EntryTable
   /** Chunks of a former life are looked through once. */
   #orphansAfter: Address | undefined | 'done'
@@ -74,10 +78,13 @@ export class Cas extends Closeable {
 
   /** Entries of the former life whose chunks are all here. */
   #load(): void {
-    for (const { value } of this.#index.range({})) {
+    const unread: Uint8Array[] = []
+    for (const { key, value } of this.#index.range({})) {
       const entry = decodeEntry(value)
       if (entry?.body.chunks.every((id) => this.#storage.chunks.exists(id)) === true) core.put(this.#table, entry)
+      else unread.push(key.slice())
     }
+    this.#unread = unread
     this.#table.dirty.clear()
     core.evict(this.#table, this.bytesMax, ENTRIES_MAX)
   }
@@ -100,7 +107,7 @@ export class Cas extends Closeable {
     core.remove(this.#table, entry)
   }
 
-  /** Everything stored under the key goes; how much that was. */
+  /** Everything stored under the key goes, for good once the index is written; how much that was. */
   invalidate(key: string): number {
     const entries = core.entriesOf(this.#table, key)
     for (const entry of entries) core.remove(this.#table, entry)
@@ -187,9 +194,12 @@ export class Cas extends Closeable {
     while ((await this.#storage.compactor.compactOne()) !== undefined);
   }
 
+  /** The index is as the table was when this was called, durably. */
   async writeIndex(): Promise<void> {
+    using _turn = await this.#turn.acquire()
     const ids = [...this.#table.dirty]
-    if (ids.length === 0) return
+    const unread = this.#unread
+    if (ids.length + unread.length === 0) return
     this.#table.dirty.clear()
     const operations = ids.map((id): KvOperation => {
       const key = blake3(new TextEncoder().encode(id))
@@ -198,7 +208,8 @@ export class Cas extends Closeable {
     })
     try {
       if (this.#isIndexSpoiled) await this.#reopenIndex()
-      await this.#index.commit(operations)
+      await this.#index.commit([...unread.map((key): KvOperation => ({ tag: 'delete', key })), ...operations])
+      this.#unread = []
     } catch (error) {
       // What went must not be back after a restart: it is written with the next round.
       for (const id of ids) this.#table.dirty.add(id)

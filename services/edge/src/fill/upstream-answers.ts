@@ -98,15 +98,29 @@ export class UpstreamAnswers {
     const question = { route: route.name, method: context.method, url, headers, body }
     const asking = this.#around.asking()
     const answer = await askUpstream(asking, { ...question, storedTag: undefined, isValidation: false }, context.signal)
-    for (const gone of invalidatedBy(url, answer.head.status, answer.head.headers)) this.#invalidate(route, gone)
+    const gone = invalidatedBy(url, answer.head.status, answer.head.headers)
+    if (gone.reduce((sum, each) => sum + this.#invalidate(route, each), 0) > 0) await this.#forget()
     return await this.#private(wanted, answer, { tag: 'forwarded', why: 'method', status: answer.head.status })
   }
 
-  #invalidate(route: UpstreamRoute, url: URL): void {
+  /** Before the change is told: what was there before it is not back after a restart. */
+  async #forget(): Promise<void> {
+    const { cas, runtime } = this.#around
+    try {
+      await cas.writeIndex()
+    } catch (error) {
+      // The upstream has changed, whatever our drive says; the janitor goes on trying.
+      runtime.log.warn({ error }, 'what a change made invalid is not yet forgotten on the drive')
+    }
+  }
+
+  /** How much that was. */
+  #invalidate(route: UpstreamRoute, url: URL): number {
     const { cas, fills, runtime } = this.#around
     const keys = ['identity', ...CODINGS].map((coding) => route.key(url, coding))
     const gone = keys.reduce((sum, key) => sum + cas.invalidate(key) + fills.invalidate(key), 0)
     if (gone > 0) runtime.metrics.count('edge_invalidations_total', { route: route.name }, gone)
+    return gone
   }
 
   #wanted(context: AnyContext, route: UpstreamRoute, path: string): Wanted {
