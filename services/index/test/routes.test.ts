@@ -230,6 +230,20 @@ describe('pins', () => {
 })
 
 describe('local names', () => {
+  test('a local name means what it was given last, from the next question on', async () => {
+    const service = await TestService.start()
+    const meant = async (): Promise<unknown> =>
+      (await service.ask('GET', '/resolve/name:site@1.0')).fields()['manifest_cid']
+    isProblem(await service.ask('GET', '/resolve/name:site@1.0'), 404, 'not_found')
+    for (const cid of [CID, addressOf(Buffer.from('another'))]) {
+      await service.ask('PUT', '/admin/names/site@1.0', { body: { manifest_cid: cid } })
+      assert.deepEqual([await meant(), await meant()], [cid, cid])
+    }
+    await service.ask('DELETE', '/admin/names/site@1.0')
+    isProblem(await service.ask('GET', '/resolve/name:site@1.0'), 404, 'not_found')
+    await service.stop()
+  })
+
   test('mean something where no registry speaks, across a restart', async () => {
     const service = await TestService.start()
     const body = { manifest_cid: CID }
@@ -239,7 +253,7 @@ describe('local names', () => {
     assert.deepEqual([answer.fields()['manifest_cid'], answer.fields()['source']], [CID, 'db'])
     assert.equal((await again.ask('DELETE', '/admin/names/site@1.0')).status, 204)
     isProblem(await again.ask('DELETE', '/admin/names/site@1.0'), 404, 'not_found')
-    isProblem(await again.ask('GET', '/resolve/name:site@1.0?fresh=true'), 404, 'not_found')
+    isProblem(await again.ask('GET', '/resolve/name:site@1.0'), 404, 'not_found')
     isProblem(await again.ask('PUT', '/admin/names/bad', { body }), 400, 'bad_request')
     await again.stop()
   })

@@ -100,7 +100,8 @@ async function work(service: TestService, client: number, random: Random, book: 
     const cid = object(Math.floor(random.next() * OBJECTS))
     if (dice < 0.4) await resolve(service, cid, random.next() < 0.2)
     else if (dice < 0.6) await providers(service, cid)
-    else if (dice < 0.7) await askName(service, `name-${Math.floor(random.next() * NAMES)}@1`, book)
+    else if (dice < 0.7)
+      await askName(service, `name-${Math.floor(random.next() * NAMES)}@1`, random.next() < 0.2, book)
     // Each client has pins of its own, so that it knows what the last word was.
     else if (dice < 0.85)
       await pin(service, object(client + CLIENTS * Math.floor(random.next() * 2)), random.next() < 0.6, book)
@@ -136,9 +137,9 @@ function isHeld(cid: Address): boolean {
   return Array.from({ length: 8 }, (_, at) => object(at)).includes(cid)
 }
 
-async function askName(service: TestService, name: string, { names }: Book): Promise<void> {
+async function askName(service: TestService, name: string, isFresh: boolean, { names }: Book): Promise<void> {
   const wasTold = names.get(name)?.isTold === true
-  const answer = await timed(service, `/resolve/name:${name}?fresh=true`)
+  const answer = await timed(service, `/resolve/name:${name}${isFresh ? '?fresh=true' : ''}`)
   const meaning = answer.status === 200 ? (answer.fields()['manifest_cid'] as Address) : undefined
   if (meaning !== undefined) assert.ok(names.get(name)?.tried.has(meaning), `${name} means what nobody said`)
   if (answer.status === 404) assert.ok(!wasTold, `${name} was forgotten`)

@@ -37,8 +37,8 @@ export type Finding =
 /** A finding as the cache keeps it. */
 export interface Cached {
   readonly finding: Finding
-  /** How often names had changed when it was found. */
-  readonly names: number
+  /** Which names there were when it was found: not equal to what they are once one of them has changed. */
+  readonly names: unknown
 }
 
 export const NOTHING: Finding = { tag: 'nothing' }

@@ -63,8 +63,9 @@ export class Resolver {
     return finding
   }
 
-  #namesVersion(): number {
-    return this.#parts.names?.changes.value ?? 0
+  /** Another one as soon as any name means something else. */
+  #namesVersion(): unknown {
+    return this.#parts.names?.changes.value ?? this.#parts.book.names
   }
 
   #keep(question: Question, cached: Cached): void {
