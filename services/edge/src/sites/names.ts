@@ -1,6 +1,6 @@
 /** What names mean now: asked of the index, remembered for a moment, and for a little longer while it is asked again. */
 import type { IndexClient } from '@cairn/clients'
-import type { Runtime } from '@cairn/kernel'
+import { Deadline, type Runtime } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { AnyContext } from '../answers/serve.ts'
 import { noSuchName } from '../errors.ts'
@@ -9,6 +9,8 @@ import { noSuchName } from '../errors.ts'
 const FRESH_MS = 5_000
 const STALE_MS = 30_000
 const NAMES_MAX = 10_000
+/** For one question to the index. Whoever waits for it has a deadline of their own, which is nobody else's. */
+const LOOKUP_MS = 5_000
 
 export interface NamedTree {
   readonly address: Address
@@ -55,7 +57,8 @@ export class Names {
     return asking
   }
 
-  async #lookUp(name: string, { corrId, deadline }: AnyContext): Promise<NamedTree> {
+  async #lookUp(name: string, { corrId }: AnyContext): Promise<NamedTree> {
+    const deadline = Deadline.after(this.#runtime.clock, LOOKUP_MS)
     const found = await this.#index?.resolve(`name:${name}`, {}, { corrId, deadline })
     if (found === undefined) {
       this.#known.delete(name)
