@@ -174,7 +174,7 @@ const LIES: Readonly<Record<string, [(log: SampleLog) => void, RegExp]>> = {
         log.artifactOf({ ...open, approvals: [...open.approvals, { ...open.approvals[0]!, signer_id: 'bob' }] }),
       )
     },
-    /1 of the 2 approvals/,
+    /needs 2 approvals and has 1/,
   ],
   'an approval by an outsider': [
     (log) => log.approve(log.propose([log.nameItem('evil@1', 'e')]), sampleSigner(9, 'mallory')),
