@@ -58,6 +58,8 @@ export class Town {
   readonly #underWay = new Set<UnderWay>()
   readonly #striking = new Set<{ readonly kind: FaultKind; readonly nodes: readonly string[] }>()
   readonly #excuses = new Excuses()
+  /** Kinds of faults each node has met. */
+  readonly #met = new Map<string, Set<FaultKind>>()
 
   constructor(world: VirtualWorld, workloads: readonly Workload[]) {
     this.world = world
@@ -130,7 +132,13 @@ export class Town {
   /** These were hit, now. */
   struck(kind: FaultKind, nodes: readonly string[]): void {
     this.faults += 1
+    for (const node of nodes) this.#met.set(node, (this.#met.get(node) ?? new Set()).add(kind))
     for (const { service, node } of this.#underWay) if (nodes.includes(node)) this.matrix.count(kind, service)
+  }
+
+  /** Whether the node has met a fault of one of these kinds. */
+  hasMet({ name }: SimNode, kinds: readonly FaultKind[]): boolean {
+    return kinds.some((kind) => this.#met.get(name)?.has(kind) === true)
   }
 
   /** These are hit from now on, until it is disposed of. */

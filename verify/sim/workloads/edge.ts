@@ -5,7 +5,8 @@
  *                                   └─▶ up.example, as it is now or as it was       /u/up/…  a page, in versions
  *
  * A page says which it is: its tag names key and version, and its bytes follow from them. No answer mixes two, none is
- * of another, and none is of a version that there has not been.
+ * of another, and none is of a version that there has not been; nor, from the edge that passed a change on and was told
+ * that it was made, of one before it, unless its drive has refused to forget.
  */
 import assert from 'node:assert/strict'
 import { type Random, SeededRandom } from '@cairn/kernel'
@@ -13,6 +14,7 @@ import { type Address, addressOf } from '@cairn/wire'
 import type { VirtualListener } from '../../virtual/network/message.ts'
 import { noise } from '../../virtual/noise.ts'
 import type { Answer } from '../answer.ts'
+import type { FaultKind } from '../faults/fault.ts'
 import type { SimNode } from '../sim-node.ts'
 import { Tally } from '../tally.ts'
 import type { Town } from '../town.ts'
@@ -27,6 +29,7 @@ const RANGE = { from: 100, to: 399 }
 /** How often the upstream answers 503 and leaves in the middle of a page. */
 const FAILS = 0.05
 const BREAKS = 0.05
+const DRIVE_REFUSES: readonly FaultKind[] = ['io-error', 'no-space', 'full-drive', 'short-write', 'torn-write']
 /** How often an edge asks before it hands on that the upstream has failed. */
 const TRIES = 3
 
@@ -46,6 +49,8 @@ export class EdgeWorkload implements Workload {
   readonly #seed: number
   readonly #objects: readonly { readonly id: Address; readonly bytes: Buffer }[]
   readonly #versions = Array.from({ length: PAGES }, () => 0)
+  /** The version that a change through an edge made, by node and page. */
+  readonly #changed = new Map<string, number>()
   /** How often the upstream has answered 503, by page. */
   readonly #failures = Array.from({ length: PAGES }, () => 0)
 
@@ -78,7 +83,7 @@ export class EdgeWorkload implements Workload {
     const key = Math.floor(random.next() * PAGES)
     if (dice < 0.45) await this.#readObject(town, node, random, isRange)
     else if (dice < 0.9) await this.#readPage(town, node, key, isRange)
-    else this.#note(`change page ${key}`, await town.send(node, 'edge', 'PUT', pathOf(key)), [204])
+    else await this.#changePage(town, node, key)
   }
 
   async check(town: Town): Promise<void> {
@@ -97,6 +102,14 @@ export class EdgeWorkload implements Workload {
     town.world.machine(UPSTREAM).kill()
   }
 
+  async #changePage(town: Town, node: SimNode, key: number): Promise<void> {
+    const next = (this.#versions[key] ?? 0) + 1
+    const answer = await town.send(node, 'edge', 'PUT', pathOf(key))
+    if (!this.#note(`change page ${key}`, answer, [204])) return
+    const place = `${node.name} ${key}`
+    this.#changed.set(place, Math.max(this.#changed.get(place) ?? 0, next))
+  }
+
   async #readObject(town: Town, node: SimNode, random: Random, isRange: boolean): Promise<void> {
     const { id, bytes } = this.#objects[Math.floor(random.next() * OBJECTS)] ?? {
       id: undefined,
@@ -109,6 +122,7 @@ export class EdgeWorkload implements Workload {
 
   async #readPage(town: Town, node: SimNode, key: number, isRange: boolean): Promise<void> {
     const failuresBefore = this.#failures[key] ?? 0
+    const atLeast = this.#changed.get(`${node.name} ${key}`) ?? 0
     const answer = await ask(town, node, pathOf(key), isRange)
     const failures = (this.#failures[key] ?? 0) - failuresBefore
     // The upstream's own word, without a problem of ours; only where it said so as often as it has to be asked.
@@ -118,6 +132,8 @@ export class EdgeWorkload implements Workload {
     const [, told, version] = /^"(\d+)-(\d+)"$/.exec(tag) ?? []
     assert.equal(Number(told), key, `page ${key} was asked for, and ${tag} came`)
     assert.ok(Number(version) <= (this.#versions[key] ?? 0), `there has been no ${tag}`)
+    const mayBeBack = town.hasMet(node, DRIVE_REFUSES)
+    assert.ok(Number(version) >= atLeast || mayBeBack, `${node.name} answered ${tag}, after it was ${atLeast}`)
     const whole = this.#page(key, Number(version))
     assert.ok(
       answer.body.equals(answer.status === 206 ? part(whole) : whole),
