@@ -20,6 +20,13 @@ export function* pieces(input: Uint8Array, salt: number): Generator<Uint8Array> 
   }
 }
 
+/** The lines before the first empty one, and what comes after it. */
+export function linesAndBody(input: Uint8Array): { readonly lines: readonly string[]; readonly body: Uint8Array } {
+  const end = textOf(input).indexOf('\n\n')
+  const [head, body] = end < 0 ? [input, new Uint8Array()] : [input.subarray(0, end), input.slice(end + 2)]
+  return { lines: textOf(head).split('\n'), body }
+}
+
 /** What it reads, or nothing where it refuses. */
 export function attempt<T>(read: () => T): T | undefined {
   try {

@@ -16,7 +16,7 @@ import { Town } from '../../sim/town.ts'
 import type { VirtualPlatform } from '../../virtual/machine.ts'
 import { VirtualWorld } from '../../virtual/world.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
-import { bytesOf, textOf } from '../inputs.ts'
+import { bytesOf, linesAndBody } from '../inputs.ts'
 import type { Shape } from '../reshape.ts'
 
 const STORED = bytesOf('an object that is here')
@@ -167,17 +167,10 @@ function templateOf(template: string): RegExp {
   return new RegExp(`^${parts.join('[^/]+')}$`)
 }
 
-/** The lines before the body, and the body. */
-function partsOf(input: Uint8Array): { readonly lines: readonly string[]; readonly body: Uint8Array } {
-  const end = textOf(input).indexOf('\n\n')
-  const [head, body] = end < 0 ? [input, new Uint8Array()] : [input.subarray(0, end), input.slice(end + 2)]
-  return { lines: textOf(head).split('\n'), body }
-}
-
 /** The line of the request by its words, the fields by their lines, and what the body spells. */
 const REQUEST_SHAPE: Shape = {
   read: (input) => {
-    const { lines, body } = partsOf(input)
+    const { lines, body } = linesAndBody(input)
     return { line: lines[0]?.split(/(?<=[ /?&=])/), fields: lines.slice(1), body: parseJson(body) }
   },
   write: (value) => {
@@ -200,7 +193,7 @@ function isRequest(value: unknown): value is Spelled {
 
 /** What an input asks; nothing if no client could send it. */
 function requestOf(input: Uint8Array): Request | undefined {
-  const { lines, body } = partsOf(input)
+  const { lines, body } = linesAndBody(input)
   const [name = '', method = '', target = ''] = lines[0]?.split(' ') ?? []
   const service = SERVICE_NAMES.find((each) => each === name) ?? SERVICE_NAMES[name.length % SERVICE_NAMES.length]
   if (service === undefined || !/^[A-Z]{1,20}$/.test(method) || !target.startsWith('/')) return undefined

@@ -7,7 +7,7 @@ import { slackProvider } from '../../../services/interop/src/providers/slack.ts'
 import { standardProvider } from '../../../services/interop/src/providers/standard.ts'
 import { stripeProvider } from '../../../services/interop/src/providers/stripe.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
-import { bytesOf, textOf } from '../inputs.ts'
+import { bytesOf, linesAndBody, textOf } from '../inputs.ts'
 
 const SECRET = { id: 'env:S', text: 'whsec_YSBzZWNyZXQgb2YgdGhlIGZ1enplciwgbG9uZyBlbm91Z2g=', notAfterMs: undefined }
 const NOW_MS = 1_700_000_000_000
@@ -61,14 +61,12 @@ interface Heard {
 }
 
 function heard(input: Uint8Array): Heard {
-  const text = textOf(input)
-  const end = text.indexOf('\n\n')
-  const lines = (end < 0 ? text : text.slice(0, end)).split('\n')
+  const { lines, body } = linesAndBody(input)
   const headers = lines.map((line): [string, string] => {
     const colon = line.indexOf(': ')
     return colon < 0 ? [line.toLowerCase(), ''] : [line.slice(0, colon).toLowerCase(), line.slice(colon + 2)]
   })
-  return { headers, body: input.slice(end < 0 ? input.length : end + 2) }
+  return { headers, body }
 }
 
 /** Signed by its provider, it is taken whatever the body is, told apart from others alike, and named in plain words. */

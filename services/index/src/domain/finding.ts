@@ -1,6 +1,7 @@
 import type { Address } from '@cairn/wire'
 import type { HedgeReport } from './hedged-lookup.ts'
 import { keyText } from './key.ts'
+import type { NamesVersion } from './name-source.ts'
 import type { ProviderSet } from './provider-set.ts'
 
 /** What is looked up, cached and shared: what a name means, or who holds an address. */
@@ -37,8 +38,8 @@ export type Finding =
 /** A finding as the cache keeps it. */
 export interface Cached {
   readonly finding: Finding
-  /** Which names there were when it was found: not equal to what they are once one of them has changed. */
-  readonly names: unknown
+  /** What `namesVersion` was when it was found. */
+  readonly names: NamesVersion
 }
 
 export const NOTHING: Finding = { tag: 'nothing' }

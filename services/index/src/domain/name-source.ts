@@ -3,6 +3,7 @@
  */
 import type { Deadline, TaskBody, Watching } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
+import type { Book } from './book.ts'
 
 /** What a source says about a name. */
 export type NameAnswer =
@@ -20,6 +21,14 @@ export type NameAnswer =
   | { readonly tag: 'absent' }
   /** The source cannot tell now; the sentence says why. */
   | { readonly tag: 'unready'; readonly detail: string }
+
+/** Another one once a name means something else. */
+export type NamesVersion = number | ReadonlyMap<string, Address>
+
+/** Of the source, or of the local names where there is none. */
+export function namesVersion(source: NameSource | undefined, { names }: Pick<Book, 'names'>): NamesVersion {
+  return source?.changes.value ?? names
+}
 
 export interface NameSource {
   /** With `from`, the proof also shows that the log continues the tree of that size, which the asker has seen. */

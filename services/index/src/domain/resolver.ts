@@ -18,7 +18,7 @@ import type { Book } from './book.ts'
 import type { Cache } from './cache.ts'
 import { type Cached, type Finding, NOTHING, type Question, questionKey } from './finding.ts'
 import { hedgedLookup, type LookupPolicy, legsWanted } from './hedged-lookup.ts'
-import type { NameSource } from './name-source.ts'
+import { type NameSource, namesVersion } from './name-source.ts'
 import { digestOfProviders, mergeProviders, type ProviderSet } from './provider-set.ts'
 
 export interface ResolverParts {
@@ -47,25 +47,20 @@ export class Resolver {
     const entry = this.#parts.cache.read(questionKey(question))
     if (entry === undefined) return undefined
     const { finding, names } = entry.value
-    if (question.tag === 'name' && names !== this.#namesVersion()) return undefined
+    if (question.tag === 'name' && names !== namesVersion(this.#parts.names, this.#parts.book)) return undefined
     return { finding, ageMs: this.#runtime.clock.now() - entry.storedAt }
   }
 
   /** Looks the question up and has the answer kept. */
   async find(question: Question, deadline: Deadline, signal: AbortSignal): Promise<Finding> {
     // Read before the lookup: a change during it makes what is kept stale, not wrong.
-    const names = this.#namesVersion()
+    const names = namesVersion(this.#parts.names, this.#parts.book)
     const finding =
       question.tag === 'name'
         ? await this.#findName(question, deadline, signal)
         : await this.#findProviders(question, deadline, signal)
     if (isForAll(question)) this.#keep(question, { finding, names })
     return finding
-  }
-
-  /** Another one as soon as any name means something else. */
-  #namesVersion(): unknown {
-    return this.#parts.names?.changes.value ?? this.#parts.book.names
   }
 
   #keep(question: Question, cached: Cached): void {
