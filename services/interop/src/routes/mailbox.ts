@@ -13,7 +13,11 @@ const PAGE_MAX = 1000
 
 const leaseQuery = z.strictObject({ wait: z.coerce.number().int().min(0).max(WAIT_SECONDS_MAX).optional() })
 const pageQuery = z.strictObject({
-  after: z.coerce.number().int().min(0).optional(),
+  after: z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be the `next` of the page before')
+    .transform(Number)
+    .optional(),
   limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(100),
 })
 const receipt = z.strictObject({ id: z.string(), attempt: z.int().min(1), nonce: z.string() })
