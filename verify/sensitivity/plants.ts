@@ -260,7 +260,7 @@ const INDEX: readonly Plant[] = [
     id: 'name-kept-after-change',
     name: 'what a name meant is served from the cache after the registry has changed it',
     file: 'services/index/src/domain/resolver.ts',
-    find: "if (question.tag === 'name' && names !== this.#namesVersion()) return undefined",
+    find: "if (question.tag === 'name' && names !== namesVersion(this.#parts.names, this.#parts.book)) return undefined",
     replace: '',
     expects: 'simulator',
   },
