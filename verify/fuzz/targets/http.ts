@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { type Coding, inlineInflate, openCoded } from '@cairn/platform'
+import { type Coding, openCoded, threadInflate } from '@cairn/platform'
 import {
   evaluatePreconditions,
   formatHttpDate,
@@ -190,7 +190,8 @@ const inflate: FuzzTarget = {
   bytesMax: 2000,
   run: async (input) => {
     const coding = CODINGS[(input[0] ?? 0) % CODINGS.length] ?? 'gzip'
-    const opened = await openCoded(inlineInflate, coding, input.subarray(1), LIMITS)
+    // As a node does it; besides, Node's synchronous decoders never give back what they took for bytes that are wrong.
+    const opened = await openCoded(threadInflate, coding, input.subarray(1), LIMITS)
     assert.ok(opened.length <= Math.max(64 * 1024, 10 * input.length))
   },
 }
