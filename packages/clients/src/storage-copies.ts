@@ -16,7 +16,13 @@ import { badAnswer, bytesUpTo, readNothing, readObject } from './response-body.t
 /** What is known of one object over there. */
 export type RemoteCopy =
   | { readonly tag: 'absent'; readonly isPartial?: true }
-  | { readonly tag: 'object'; readonly version: number; readonly isProved: boolean }
+  | {
+      readonly tag: 'object'
+      readonly version: number
+      readonly isProved: boolean
+      /** Who holds it there, if anybody does. */
+      readonly owners?: readonly string[]
+    }
   | { readonly tag: 'tombstone'; readonly version: number }
 
 export interface RemoteFacts {
@@ -222,10 +228,13 @@ function rowOf(value: unknown): RemoteRow {
 }
 
 function copyOf(value: unknown): RemoteCopy {
-  const { tag, version, proved, partial } = fieldsOf(value)
+  const { tag, version, proved, partial, owners } = fieldsOf(value)
   if (tag === 'absent') return partial === true ? { tag, isPartial: true } : { tag }
   if (!isCount(version)) throw badAnswer('has a copy without a version')
-  if (tag === 'object') return { tag, version, isProved: proved === true }
+  if (tag === 'object') {
+    const copy = { tag, version, isProved: proved === true } as const
+    return owners === undefined ? copy : { ...copy, owners: arrayIn(owners).map(String) }
+  }
   if (tag === 'tombstone') return { tag, version }
   throw badAnswer('has a copy of no known kind')
 }

@@ -20,7 +20,7 @@ export {
   pagesOf,
   type StripeFacts,
 } from './object/object-record.ts'
-export type { ObjectCommit, ObjectStore, StripeCommit } from './object/object-store.ts'
+export { type ObjectCommit, type ObjectStore, referenced, type StripeCommit } from './object/object-store.ts'
 export type { Sweeper, SweepReport } from './object/sweeper.ts'
 export { Storage, type StorageOptions } from './storage.ts'
 export { KIND, type StoreFacts } from './store.ts'

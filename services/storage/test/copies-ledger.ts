@@ -19,12 +19,17 @@ export interface Thing {
    * or not. Nothing is certain until that target is back.
    */
   isMurky: boolean
+  held: 'no' | 'yes' | 'unsure'
+  /** The same, of a hold or a release that was refused. */
+  isHoldMurky: boolean
 }
 
 /** Everything is back and compared: what a refused change left is everywhere now, or nowhere. */
 export function settle(thing: Thing): void {
   if (thing.isMurky) thing.known = 'unsure'
+  if (thing.isMurky || thing.isHoldMurky) thing.held = 'unsure'
   thing.isMurky = false
+  thing.isHoldMurky = false
 }
 
 const SMALL_CHUNK = 32 * 1024
@@ -37,7 +42,7 @@ export function thingsOf(count: number, seed: number, growthBytes = 9_000): Thin
   return Array.from({ length: count }, (_, at) => {
     const own = noise(300 + growthBytes * at, seed * 100 + at + 1)
     const bytes = at % 3 === 2 ? Buffer.concat([shared, own]) : own
-    return { id: addressOf(bytes), bytes, known: 'never', isMurky: false }
+    return { id: addressOf(bytes), bytes, known: 'never', isMurky: false, held: 'no', isHoldMurky: false }
   })
 }
 
@@ -57,7 +62,8 @@ export async function load(
     ]
     const [here, there] = [up(), up()]
     if (first === undefined || second === undefined || here === undefined || there === undefined) return
-    if (random.next() < 0.2) await orDown([here, there], [first], rivals(here, there, first, random))
+    if (first.held === 'no' && !first.isHoldMurky && random.next() < 0.2)
+      await orDown([here, there], [first], rivals(here, there, first, random))
     else
       await Promise.all([
         orDown([here], [first], operate(here, first, random)),
@@ -93,7 +99,8 @@ async function rivals(here: TestService, there: TestService, thing: Thing, rando
 async function operate(service: TestService, thing: Thing, random: Random): Promise<void> {
   const dice = random.next()
   if (dice < 0.45) await put(service, thing, random.next())
-  else if (dice < 0.7) await remove(service, thing)
+  else if (dice < 0.65) await remove(service, thing)
+  else if (dice < 0.8) await hold(service, thing, random.next() < 0.7)
   else await audit(service, thing)
 }
 
@@ -123,12 +130,41 @@ async function remove(service: TestService, thing: Thing): Promise<void> {
   const { known } = thing
   if (known !== 'gone') thing.known = 'unsure'
   const { status, code } = await service.send('DELETE', `/o/${thing.id}`)
-  if (status === 204) thing.known = 'gone'
-  else if (status === 404) {
+  if (status === 204) {
+    mustNotBe(thing, 'yes', 'was deleted')
+    thing.known = 'gone'
+    thing.held = 'no'
+  } else if (`${status} ${code}` === '409 referenced') {
+    mustNotBe(thing, 'no', 'cannot be deleted')
+    thing.known = known
+  } else if (status === 404) {
     assert.ok(known !== 'there' || thing.isMurky, 'what is there is found')
     // A put that was not told as done may be on a target that is away, and come back.
     thing.known = known
   } else refused(thing, status, code)
+}
+
+/** Holds the thing, or lets go of it. */
+async function hold(service: TestService, thing: Thing, isHold: boolean): Promise<void> {
+  if (thing.held !== (isHold ? 'yes' : 'no')) thing.held = 'unsure'
+  const { status, code } = await service.send(isHold ? 'PUT' : 'DELETE', `/refs/ledger/${thing.id}`)
+  if (status === 204) thing.held = isHold ? 'yes' : 'no'
+  else if (status === 404) assert.ok(thing.known !== 'there' || thing.isMurky, 'what is there can be held')
+  else {
+    assert.match(`${status} ${code}`, REFUSED)
+    thing.isHoldMurky = true
+  }
+}
+
+/** Of what was not certain nothing can be said. */
+function mustNotBe({ id, held, isMurky, isHoldMurky }: Thing, not: Thing['held'], but: string): void {
+  const isCertain = !isMurky && (held === 'yes' || !isHoldMurky)
+  assert.ok(!isCertain || held !== not, `Held or not: ${held}. ${id.slice(0, 11)} ${but}.`)
+}
+
+/** With everything back, what is held cannot be deleted, and what is not held can. */
+export async function mustBeHeldAsTold(service: TestService, thing: Thing): Promise<void> {
+  if (thing.known === 'there') await remove(service, thing)
 }
 
 /** While targets are away a copy may be read that was deleted elsewhere; other bytes, or a lost object, never. */

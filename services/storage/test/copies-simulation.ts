@@ -10,7 +10,7 @@ import assert from 'node:assert/strict'
 import { SeededRandom } from '@cairn/kernel'
 import { untilContent } from '../../../verify/virtual/content.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
-import { load, mustHold, settle, type Thing, thingsOf } from './copies-ledger.ts'
+import { load, mustBeHeldAsTold, mustHold, settle, type Thing, thingsOf } from './copies-ledger.ts'
 import { askedStore, TestService } from './harness.ts'
 import { Nodes } from './nodes.ts'
 import { drivePath, driveSwitch, rotSome, withDrives } from './several-drives.ts'
@@ -59,6 +59,7 @@ export async function simulateDrives(seed: number, rounds = 1): Promise<Simulati
     }
     for (const thing of things) await mustHold(service, thing, 'the node')
     await mustBeWhole(service, things)
+    for (const thing of things) await mustBeHeldAsTold(service, thing)
     await service.shutDown()
   })
 }
@@ -96,6 +97,7 @@ export async function simulateNodes(seed: number, rounds = 1): Promise<Simulatio
       assert.equal(told.size, 1, `${thing.id.slice(0, 11)} is there or not, depending on whom one asks`)
     }
     await mustBeWhole(nodes.at('a'), things)
+    for (const thing of things) await mustBeHeldAsTold(nodes.at('c'), thing)
     for (const service of nodes.services.values()) await service.shutDown()
   })
 }

@@ -259,3 +259,69 @@ test('peers need a name for this node, and every node one of its own', async () 
   for (const placement of [{}, { id: 'b' }])
     await assert.rejects(TestService.start({ config: { peers: [peer], placement } }), { code: 'config' })
 })
+
+/** Who holds the object, drive by drive. */
+function owners({ parts }: TestService, id: Address): string {
+  return parts.drives.open.flatMap((drive) => drive.contents.storage.objects.owners(id)).join()
+}
+
+test('a hold counts once as many copies know as there should be', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives, {}, ['a', 'b'])
+  const id = addressOf(noise(700, 1))
+  await service.ask('POST', '/o', { body: noise(700, 1) })
+  drives.gone.add('a')
+  await service.sleep(1000)
+  isProblem(await service.ask('PUT', `/refs/mailbox/${id}`), 503, 'under_replicated')
+  drives.gone.clear()
+  await service.sleep(1000)
+  assert.equal((await service.ask('PUT', `/refs/mailbox/${id}`)).status, 204)
+  await service.stop()
+})
+
+test('a drive that was away learns who holds what', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives)
+  const objects = Array.from({ length: 8 }, (_, at) => noise(700, at + 1))
+  for (const bytes of objects) await service.ask('POST', '/o', { body: bytes })
+  const ids = objects.map((bytes) => addressOf(bytes))
+  const before = await Promise.all(ids.map(async (id) => await where(service, id)))
+  drives.gone.add('a')
+  await service.sleep(6000)
+  for (const id of ids) {
+    assert.equal((await service.ask('PUT', `/refs/mailbox/${id}`)).status, 204, 'the copies are made anew')
+    isProblem(await service.ask('DELETE', `/refs/mailbox/${id}`), 503, 'copies_away')
+  }
+  drives.gone.clear()
+  await service.sleep(1000)
+  for (const id of ids) isProblem(await service.ask('DELETE', `/o/${id}`), 409, 'referenced')
+  await service.sleep(6000)
+  for (const [at, id] of ids.entries())
+    assert.equal(
+      owners(service, id),
+      before[at]?.includes('a') === true ? 'mailbox,mailbox,mailbox' : 'mailbox,mailbox',
+    )
+  for (const id of ids) {
+    assert.equal((await service.ask('DELETE', `/refs/mailbox/${id}`)).status, 204)
+    assert.equal((await service.ask('DELETE', `/o/${id}`)).status, 204)
+  }
+  await service.stop()
+})
+
+test('what is held may be on drives that are away: nobody deletes it meanwhile', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives, {}, ['a', 'b', 'c', 'd'])
+  const bytes = noise(700, 1)
+  const id = addressOf(bytes)
+  await service.ask('PUT', `/o/${id}?hold=mailbox`, { body: bytes })
+  for (const name of await where(service, id)) drives.gone.add(name)
+  await service.sleep(1000)
+  assert.equal((await service.ask('PUT', `/o/${id}`, { body: bytes })).status, 201)
+  isProblem(await service.ask('DELETE', `/o/${id}`), 503, 'copies_away')
+  drives.gone.clear()
+  await service.sleep(1000)
+  isProblem(await service.ask('DELETE', `/o/${id}`), 409, 'referenced')
+  await service.sleep(6000)
+  assert.equal(owners(service, id), 'mailbox,mailbox,mailbox,mailbox')
+  await service.stop()
+})

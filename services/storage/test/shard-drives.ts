@@ -265,7 +265,7 @@ function losable(platform: VirtualPlatform, drive: LocalDrive, target: ShardTarg
     stat: there(target.stat),
     keeps: there(target.keeps),
     referrers: there(target.referrers),
-    owners: there(target.owners),
+    owners: (object: Address) => target.owners(object),
     read: there(async (chunk: Address) => {
       const held = await target.read(chunk)
       // What is not there is known at once.

@@ -12,7 +12,7 @@ import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/entry-codec.ts'
 import { KIND, type Store } from '../store.ts'
-import { decodeHold, digestsOf, packDigests, tombstoneVersion } from './object-record.ts'
+import { digestsOf, packDigests, tombstoneVersion } from './object-record.ts'
 import { isCutOtherwise, type ObjectCommit, type ObjectStore, type StripeCommit } from './object-store.ts'
 import { holdOfKey, holdsOf } from './reference-keys.ts'
 import type { References } from './references.ts'
@@ -124,15 +124,6 @@ export class ObjectCopies {
       rows.push({ id, known: await this.#versionOf(id, entry) })
     }
     return rows
-  }
-
-  /** Who holds the object. */
-  async owners(id: Address): Promise<string[]> {
-    const holds = await this.#holds(id)
-    return holds.flatMap((hold) => {
-      const payload = this.#store.lookup(KIND.hold, hold)?.inline
-      return payload === undefined ? [] : decodeHold(payload).owner
-    })
   }
 
   async #holds(id: Address): Promise<Uint8Array[]> {

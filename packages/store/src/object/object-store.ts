@@ -17,6 +17,7 @@ import type { Submission } from '../journal/appender.ts'
 import type { Draft } from '../journal/group.ts'
 import { KIND, type Store } from '../store.ts'
 import {
+  decodeHold,
   decodeObject,
   digestPagesOf,
   digestsOf,
@@ -26,7 +27,7 @@ import {
   packDigests,
   pagesOf,
 } from './object-record.ts'
-import { holdsOf } from './reference-keys.ts'
+import { holdOfKey, holdsOf } from './reference-keys.ts'
 
 /** Chunks looked at in one step; more would hold up everybody else. */
 const CHUNKS_PER_STEP = 4_096
@@ -88,8 +89,8 @@ export class ObjectStore {
   readonly #keeping = new Map<string, number>()
   /** Facts of objects that were asked about lately. */
   readonly #recent = new Recent<ObjectFacts>(RECENT_MAX)
-  /** Holds in line or not in the index yet, by object. */
-  readonly #newHolds = new Map<Address, Set<number>>()
+  /** Whose holds are in line or not in the index yet, by object. */
+  readonly #newHolds = new Map<Address, Map<number, readonly string[]>>()
   /** Those of them that are durable, and the LSN at which the index will have them. */
   readonly #settledHolds = new Map<number, { readonly id: Address; readonly lsn: number }>()
   #serial = 0
@@ -262,6 +263,8 @@ export class ObjectStore {
     if (holds === undefined && this.isHeld(id)) throw referenced(id)
     const gone = (holds ?? []).map((hold) => this.#store.tombstone(KIND.hold, hold))
     await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id), version), ...gone]).durable()
+    // Whoever puts it again must not find it held.
+    if (gone.length > 0) await this.#store.index.flush()
   }
 
   #submitTombstones(id: Address, drafts: readonly Draft[]): Submission {
@@ -278,7 +281,7 @@ export class ObjectStore {
       throw new CairnError('NotFound', `There is no object ${id} to hold.`)
     }
     const draft = holdDraft(checkOwner(owner), id)
-    const serial = this.#beginHold(id)
+    const serial = this.#beginHold(id, [owner])
     try {
       await this.#store.submit([draft]).durable()
       await this.#store.index.flush()
@@ -287,10 +290,10 @@ export class ObjectStore {
     }
   }
 
-  #beginHold(id: Address): number {
+  #beginHold(id: Address, owners: readonly string[]): number {
     this.#serial += 1
-    const newHolds = this.#newHolds.get(id) ?? new Set()
-    this.#newHolds.set(id, newHolds.add(this.#serial))
+    const newHolds = this.#newHolds.get(id) ?? new Map<number, readonly string[]>()
+    this.#newHolds.set(id, newHolds.set(this.#serial, owners))
     return this.#serial
   }
 
@@ -308,6 +311,7 @@ export class ObjectStore {
       return false
     }
     await this.#store.submit([this.#store.tombstone(KIND.hold, hold)], { freesSpace: true }).durable()
+    await this.#store.index.flush()
     return true
   }
 
@@ -315,6 +319,18 @@ export class ObjectStore {
     if (this.#newHolds.has(id)) return true
     for (const _key of this.#store.index.kv.range(holdsOf(digestOf(id)))) return true
     return false
+  }
+
+  /** Who holds it, those included whose hold is on its way. */
+  owners(id: Address): string[] {
+    if (!this.isHeld(id)) return []
+    const { from, to } = holdsOf(digestOf(id))
+    const kept = [...this.#store.index.kv.range({ from, to })].flatMap(({ key }) => {
+      const payload = this.#store.lookup(KIND.hold, holdOfKey(key))?.inline
+      return payload === undefined ? [] : decodeHold(payload).owner
+    })
+    const coming = [...(this.#newHolds.get(id)?.values() ?? [])].flat()
+    return [...new Set([...kept, ...coming])]
   }
 
   async list(after: Address | undefined, limit: number): Promise<Address[]> {
@@ -430,7 +446,7 @@ export class ObjectStore {
       else this.#endHold(id, hold)
     }
     const write = this.#store.submit([draft, ...owners.map((owner) => holdDraft(owner, id))], { onSettled })
-    const hold = owners.length === 0 ? undefined : this.#beginHold(id)
+    const hold = owners.length === 0 ? undefined : this.#beginHold(id, owners)
     presence.begin(this.#presence, id, { tag: 'put', token: write })
     return write
   }
@@ -466,7 +482,7 @@ function holdDraft(owner: string, id: Address): Draft {
   return { kind: KIND.hold, flags: 0, id: holdId(owner, object), payload: encodeHold({ owner, object }) }
 }
 
-function referenced(id: Address): CairnError {
+export function referenced(id: Address): CairnError {
   return new CairnError('Conflict', `${id} is held; release it first.`, { code: 'referenced' })
 }
 

@@ -49,7 +49,7 @@ export interface ShardTarget extends Home {
   keeps(object: Address, ids: readonly Address[]): Promise<readonly boolean[]>
   /** Objects it keeps this shard, or page, for. */
   referrers(id: Address): Promise<readonly Address[]>
-  owners(object: Address): Promise<readonly string[]>
+  owners(object: Address): readonly string[]
 }
 
 export function shardTarget(target: DriveTarget): ShardTarget {
@@ -96,7 +96,7 @@ export function shardTarget(target: DriveTarget): ShardTarget {
       await references.settled()
       return references.referrers(digestOf(id), REFERRERS_MAX)
     },
-    owners: async (object) => await contents().storage.copies.owners(object),
+    owners: (object) => contents().storage.objects.owners(object),
   }
 }
 

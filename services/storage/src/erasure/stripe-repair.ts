@@ -130,13 +130,12 @@ export class StripeRepair {
     const manifest = await map.manifest()
     const share = packed(ids.map((each) => digestOf(each)))
     const stripes = { k, m, generation, parityIds: await map.parityIds(), share }
-    const owners = await this.#owners(id)
+    const owners = this.#owners(id)
     await home.commit({ id, size, type, chunkSize, manifest, upload, owners, version, stripes })
   }
 
   /** Who holds the object: whoever keeps a share of it is held by the same. */
-  async #owners(object: Address): Promise<readonly string[]> {
-    const [first] = this.#drives.readable(object)
-    return first === undefined ? [] : await first.owners(object)
+  #owners(object: Address): readonly string[] {
+    return [...new Set(this.#drives.readable(object).flatMap((drive) => drive.owners(object)))]
   }
 }

@@ -66,6 +66,7 @@ export function openReplication(
     allowsDegraded: () => config.current.durability.allow_degraded_writes,
     timeoutMs: placement.peer_timeout,
     version: Math.max(0, ...drives.map(({ drive }) => lsnOf(drive))),
+    isExpired: (target) => isExpired(target, local, gate),
     onDegraded: (id) => void repairs.tryRequest(id),
   })
   const hedging = createHedging(placement.hedge_delay)

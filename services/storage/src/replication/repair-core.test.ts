@@ -17,11 +17,11 @@ function target(name: string, known: KnownCopy | undefined, more: Partial<Named>
 
 /** The steps as words. */
 function stepsOf(order: readonly Named[], node = 'a', copies = 2): string[] {
-  return judge(order, { node, copies }).steps.map((step) =>
-    step.tag === 'copy'
-      ? `${step.isUrgent ? 'urgent ' : ''}${step.from.name}→${step.to.name}`
-      : `${step.tag} ${step.version} at ${step.at.name}`,
-  )
+  return judge(order, { node, copies }).steps.map((step) => {
+    if (step.tag === 'hold') return `hold at ${step.at.name}`
+    if (step.tag !== 'copy') return `${step.tag} ${step.version} at ${step.at.name}`
+    return `${step.isUrgent ? 'urgent ' : ''}${step.from.name}→${step.to.name}`
+  })
 }
 
 test('a copy that is missing is made by the first that has one, urgently if it is the last', () => {
@@ -45,6 +45,20 @@ test('a copy too many is let go of by its own node, once all that belong there w
   assert.deepEqual(stepsOf([target('b', proved), target('c', OBJECT), target('a', OBJECT)]), [])
   const older: KnownCopy = { ...proved, version: 4 }
   assert.deepEqual(stepsOf([target('b', proved), target('c', older), target('a', OBJECT)]), [])
+})
+
+test('who holds one copy holds the others, whatever their versions; until then none is let go of', () => {
+  const proved: KnownCopy = { tag: 'object', version: 5, isProved: true }
+  const held: KnownCopy = { ...proved, owners: ['mailbox'] }
+  const both: KnownCopy = { ...proved, owners: ['mailbox', 'registry'] }
+  assert.deepEqual(stepsOf([target('a', proved), target('b', held)]), ['hold at a'])
+  assert.deepEqual(stepsOf([target('a', held), target('b', both)]), ['hold at a'])
+  assert.deepEqual(stepsOf([target('a', proved), target('b', held)], 'b'), [], 'the first that has it sees to that')
+  assert.deepEqual(stepsOf([target('a', proved), target('b', { ...held, version: 4 })]), ['a→b', 'hold at a'])
+  const order = [target('b', proved), target('c', proved), target('a', held)]
+  assert.deepEqual(stepsOf(order), [], 'not let go of')
+  assert.deepEqual(stepsOf(order, 'b'), ['hold at b', 'hold at c'])
+  assert.deepEqual(stepsOf([target('b', held), target('c', held), target('a', held)]), ['drop 5 at a'])
 })
 
 test('whoever does not answer is passed over for the next; two drives of one domain are one copy', () => {

@@ -3,6 +3,7 @@
  *
  *     newest is an object ─▶ the targets it belongs on and is not, or only as it was before: copies, from the first
  *                         ─▶ proved on all of those: other copies of this node are let go of
+ *                         ─▶ who holds one copy, and not another: holds that one too
  *     newest is a delete  ─▶ whoever has an older copy, and enough others to remember it
  *
  * Every node plans for what it holds. Of those that hold an object the first in the placement makes the copies, so that
@@ -11,7 +12,7 @@
 import type { BucketShape } from '@cairn/kernel'
 import { chooseCopies } from '../targets/placement-core.ts'
 import type { KnownCopy } from '../targets/target.ts'
-import { newestOf } from '../targets/version-core.ts'
+import { newestOf, ownersOf } from '../targets/version-core.ts'
 
 /** A target in the placement order of the object. */
 export interface TargetFacts {
@@ -26,6 +27,7 @@ export interface TargetFacts {
 
 export type RepairStep<T> =
   | { readonly tag: 'copy'; readonly from: T; readonly to: T; readonly isUrgent: boolean }
+  | { readonly tag: 'hold'; readonly at: T }
   | { readonly tag: 'bury'; readonly at: T; readonly version: number }
   | { readonly tag: 'drop'; readonly at: T; readonly version: number }
 
@@ -36,6 +38,8 @@ export interface ObjectVerdict<T> {
   /** Those of them whose copy was read and hashed. */
   readonly proved: number
   readonly steps: readonly RepairStep<T>[]
+  /** Whoever holds one copy holds all that answered. */
+  readonly isHeldAlike: boolean
   /** A delete that everybody who could contradict it knows of. */
   readonly isSettled: boolean
 }
@@ -53,7 +57,9 @@ export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy):
   const newest = newestOf(order.map(({ known }) => known ?? { tag: 'absent' }))
   const holders = order.filter(({ known }) => isCopyLike(known, newest))
   const proved = holders.filter(({ known }) => known?.tag === 'object' && known.isProved)
-  const facts = { newest, copies: domainsOf(holders), proved: domainsOf(proved) }
+  const unheld = copiesToHold(order)
+  const isHeldAlike = unheld.length === 0
+  const facts = { newest, copies: domainsOf(holders), proved: domainsOf(proved), isHeldAlike }
   switch (newest.tag) {
     case 'absent':
       return { ...facts, steps: [], isSettled: false }
@@ -62,7 +68,13 @@ export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy):
     case 'object':
       return {
         ...facts,
-        steps: [...copiesToMake(order, holders, newest.version, by), ...copiesToDrop(order, newest.version, by)],
+        steps: [
+          ...copiesToMake(order, holders, newest.version, by),
+          ...(isFirst(order, by)
+            ? unheld.filter(({ isWritable }) => isWritable).map((at) => ({ tag: 'hold', at }) as const)
+            : []),
+          ...(isHeldAlike ? copiesToDrop(order, newest.version, by) : []),
+        ],
         isSettled: false,
       }
   }
@@ -81,6 +93,16 @@ function copiesToMake<T extends TargetFacts>(
   return wanted
     .filter(({ known, isWritable }) => known !== undefined && isWritable && !isCopy(known, version))
     .map((to) => ({ tag: 'copy', from, to, isUrgent }))
+}
+
+/** A target that was away when somebody came to hold the object does not know it. */
+function copiesToHold<T extends TargetFacts>(order: readonly T[]): T[] {
+  const owners = ownersOf(order.map(({ known }) => known))
+  return order.filter(({ known }) => known?.tag === 'object' && (known.owners?.length ?? 0) < owners.length)
+}
+
+function isFirst<T extends TargetFacts>(order: readonly T[], { node }: JudgedBy): boolean {
+  return order.find(({ known }) => known?.tag === 'object')?.node === node
 }
 
 /** A copy made while a target was away is one too many once that target is back, and its copy was read and hashed. */

@@ -13,6 +13,7 @@ import type { StripePlanner } from '../erasure/stripe-planner.ts'
 import { DriveTarget } from '../targets/drive-target.ts'
 import type { SettledDeletes } from '../targets/settled-deletes.ts'
 import type { KnownCopy, ObjectTarget } from '../targets/target.ts'
+import { ownersOf } from '../targets/version-core.ts'
 import { copyObject } from './copy-object.ts'
 import { dropOf, isShare, judge, type RepairStep, type TargetFacts } from './repair-core.ts'
 import type { Replicas } from './replicas.ts'
@@ -20,6 +21,8 @@ import type { Replicas } from './replicas.ts'
 const PAGE = 256
 /** Deletes that everybody knows of; past it they are remembered longer than they need to be. */
 const SETTLED_MAX = 100_000
+/** Copies that somebody else does not hold yet; past it they wait for a later round. */
+const UNHELD_MAX = 100_000
 
 /** What a round over everything found. */
 export interface RoundReport {
@@ -55,6 +58,12 @@ interface Tally {
   planned: number
 }
 
+/** What a round has come across so far. */
+interface Seen {
+  readonly settled: Set<string>
+  readonly unheld: Map<string, number>
+}
+
 type Placed = TargetFacts & { readonly target: ObjectTarget }
 
 export interface RepairPlanOptions {
@@ -78,6 +87,8 @@ export interface Stripes {
 export class RepairPlan {
   readonly #platform: Platform
   readonly #options: RepairPlanOptions
+  /** Copies that lacked a hold in the last round, and since when. */
+  #unheld = new Map<string, number>()
   #last: RoundReport | undefined
 
   constructor(platform: Platform, options: RepairPlanOptions) {
@@ -95,19 +106,21 @@ export class RepairPlan {
     const { own } = this.#options.replicas
     const tally = newTally()
     const settled = new Set<string>()
+    const unheld = new Map<string, number>()
     let after: Address | undefined
     for (;;) {
       const rows = await own.page(after, PAGE)
       await this.#judgeAll(
         rows.map(({ id }) => id),
         tally,
-        settled,
+        { settled, unheld },
       )
       after = rows.at(-1)?.id
       if (signal.aborted) return tally.planned
       if (after === undefined) break
     }
     this.#options.deletes.replace(settled)
+    this.#unheld = unheld
     this.#last = { at: this.#platform.clock.wall(), ...tally, away: [...tally.away] }
     return tally.planned
   }
@@ -115,11 +128,11 @@ export class RepairPlan {
   /** Looks at one object only. */
   async object(id: Address): Promise<number> {
     const tally = newTally()
-    await this.#judgeAll([id], tally, new Set(), true)
+    await this.#judgeAll([id], tally, { settled: new Set(), unheld: new Map() }, true)
     return tally.planned
   }
 
-  async #judgeAll(ids: readonly Address[], tally: Tally, settled: Set<string>, isAsked = false): Promise<void> {
+  async #judgeAll(ids: readonly Address[], tally: Tally, seen: Seen, isAsked = false): Promise<void> {
     if (ids.length === 0) return
     const { replicas, node, isExpired } = this.#options
     const known = await this.#askAll(ids, tally)
@@ -137,20 +150,21 @@ export class RepairPlan {
       })
       const verdict = judge(order, { node, copies: replicas.copies, isAsked })
       if (isShare(verdict.newest)) {
+        for (const step of verdict.steps) if (step.tag === 'hold' && this.#send(id, step, seen)) tally.planned += 1
         await this.#planStripes(id, order, verdict, tally)
         continue
       }
       count(tally, verdict, replicas.copies)
       if (verdict.newest.tag !== 'absent') replicas.observe(verdict.newest.version)
-      if (verdict.isSettled && settled.size < SETTLED_MAX) settled.add(toHex(digestOf(id)))
-      for (const step of verdict.steps) if (this.#send(id, step)) tally.planned += 1
+      if (verdict.isSettled && seen.settled.size < SETTLED_MAX) seen.settled.add(toHex(digestOf(id)))
+      for (const step of verdict.steps) if (this.#send(id, step, seen)) tally.planned += 1
     }
   }
 
   async #planStripes(
     id: Address,
     order: readonly Placed[],
-    { newest, proved }: ReturnType<typeof judge>,
+    { newest, proved, isHeldAlike }: ReturnType<typeof judge>,
     tally: Tally,
   ): Promise<void> {
     const { replicas, stripes } = this.#options
@@ -161,9 +175,9 @@ export class RepairPlan {
     const { left, planned } = await stripes.planner.plan(id, newest.version)
     tally.planned += planned
     // Whole copies of an earlier put are no longer needed once every shard was read where it lies.
-    const isSafe = left === 'whole' && proved === stripes.code.k + stripes.code.m
+    const isSafe = isHeldAlike && left === 'whole' && proved === stripes.code.k + stripes.code.m
     const copies = isSafe ? order.filter(({ known }) => known?.tag === 'object' && !isShare(known)) : []
-    for (const step of copies.flatMap(dropOf)) if (this.#send(id, step)) tally.planned += 1
+    for (const step of copies.flatMap(dropOf)) if (this.#offer(id, step)) tally.planned += 1
     tally[STATE_OF[left]] += 1
     // As many copies as losses it would take, and one: a share on each of nine drives is as good as four copies.
     const spare = Math.max(0, proved - stripes.code.k + 1)
@@ -186,9 +200,25 @@ export class RepairPlan {
     return answers
   }
 
-  #send(id: Address, step: RepairStep<Placed>): boolean {
+  #send(id: Address, step: RepairStep<Placed>, { unheld }: Seen): boolean {
+    return (step.tag !== 'hold' || this.#hasLasted(id, step.at.target, unheld)) && this.#offer(id, step)
+  }
+
+  /**
+   * Who releases an object does so at one copy after the other: a difference that is no older than that takes is not one
+   * to mend, or the hold would come back.
+   */
+  #hasLasted(id: Address, { identity }: ObjectTarget, unheld: Map<string, number>): boolean {
+    const now = this.#platform.clock.now()
+    const copy = `${id} at ${identity.id}`
+    const since = this.#unheld.get(copy) ?? now
+    if (unheld.size < UNHELD_MAX) unheld.set(copy, since)
+    return now - since > this.#options.replicas.timeoutMs
+  }
+
+  #offer(id: Address, step: RepairStep<Placed>): boolean {
     const { repairs } = this.#options
-    const isUrgent = step.tag === 'bury' || (step.tag === 'copy' && step.isUrgent)
+    const isUrgent = step.tag === 'bury' || step.tag === 'hold' || (step.tag === 'copy' && step.isUrgent)
     return repairs.send(this.#repairOf(id, step), isUrgent ? 'urgent' : 'normal')
   }
 
@@ -199,6 +229,10 @@ export class RepairPlan {
       const name = `copy ${id} to ${to.target.identity.id}`
       const run = async (pace: Pace): Promise<Repaired> => await this.#copy(id, from.target, to.target, pace)
       return { tag: 'work', name, bytes: REPAIR_COST_BYTES, run }
+    }
+    if (step.tag === 'hold') {
+      const run = async (): Promise<Repaired> => await this.#hold(id, step.at.target)
+      return { tag: 'work', name: `hold ${id} at ${step.at.target.identity.id}`, bytes: 0, run }
     }
     const { at, version } = step
     if (step.tag === 'drop') {
@@ -225,7 +259,8 @@ export class RepairPlan {
     const facts = await from.stat(id, replicas.call())
     if (facts === undefined) return { tag: 'skipped', reason: 'no_copy' }
     const manifest = await from.manifest(id, replicas.call())
-    const copy = { ...facts, id, manifest, upload: `copy-${toHex(digestOf(id)).slice(0, 48)}` }
+    // The next round sees who holds it: whoever does now may have let go by the time the last chunk is there.
+    const copy = { ...facts, owners: [], id, manifest, upload: `copy-${toHex(digestOf(id)).slice(0, 48)}` }
     let bytes = 0
     try {
       await copyObject(this.#platform, to, copy, {
@@ -245,6 +280,22 @@ export class RepairPlan {
       if (!isNewer(error)) throw error
     }
     return { tag: 'repaired', bytes }
+  }
+
+  /** Whoever holds the object holds the copy there too: as of now, for somebody may have let go since it was planned. */
+  async #hold(id: Address, at: ObjectTarget): Promise<Repaired> {
+    const { replicas } = this.#options
+    const asked = await replicas.ask(id)
+    const here = asked.find(({ target }) => target === at)?.known
+    const owners = here?.tag === 'object' ? ownersOf(asked.map(({ known }) => known)) : []
+    const held = new Set(ownersOf([here]))
+    try {
+      for (const owner of owners) if (!held.has(owner)) await at.hold(owner, id, replicas.call())
+    } catch (error) {
+      // It is gone since it was asked.
+      if (!isKind(error, 'NotFound')) throw error
+    }
+    return { tag: 'repaired', bytes: 0 }
   }
 }
 

@@ -3,10 +3,13 @@
  *
  *     put ─▶ the first targets of the placement, in distinct failure domains ─▶ all durable ─▶ told
  *              └─ one fails: the next in the order takes its place           └─ too few: 503, or degraded if allowed
- *     delete ─▶ a holder decides whether it may go ─▶ every target that is up remembers it ─▶ told
+ *     hold   ─▶ as many copies as there should be ─▶ all durable ─▶ told
+ *     delete ─▶ no copy is held, and fewer targets are away than a hold is on ─▶ one that has it agrees
+ *              ─▶ every target that is up remembers it ─▶ told
  */
 import { type CairnError, Deadline, Recent, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
+import { referenced } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import { copiesAway, underReplicated } from '../errors.ts'
 import type { OwnCopies } from '../targets/own-copies.ts'
@@ -28,6 +31,8 @@ export interface ReplicasOptions {
   readonly timeoutMs: number
   /** Where versions begin: as high as anything this node may have issued. */
   readonly version: number
+  /** Away for so long that it comes back empty, if it does. */
+  readonly isExpired: (target: ObjectTarget) => boolean
   /** An object has fewer copies than it should. */
   readonly onDegraded: (id: Address) => void
 }
@@ -111,10 +116,10 @@ export class Replicas {
       const asked = await this.ask(id)
       const newest = newestOf(asked.map(({ known }) => known))
       if (newest.tag !== 'absent') this.observe(newest.version)
-      if (newest.tag !== 'object') {
-        this.mustReachEnough(asked)
-        return false
-      }
+      // One that is away may be held: who deletes asks at least one of the copies that every hold is on.
+      this.mustReachEnough(asked)
+      if (newest.tag !== 'object') return false
+      if (asked.some(({ known }) => known.tag === 'object' && known.owners !== undefined)) throw referenced(id)
       if (await this.#bury(id, asked, nextVersion(this.#versions))) return true
     }
     throw underReplicated(0, this.copies)
@@ -127,6 +132,21 @@ export class Replicas {
       readable.map(async (target) => ({ target, known: (await target.known([id], this.call()))[0] ?? ABSENT })),
     )
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  }
+
+  /** Throws unless these are as many copies as the object should have, and asks for more. */
+  mustBeSpread(id: Address, copies: readonly ObjectTarget[]): void {
+    const made = new Set(copies.map(({ identity }) => identity.domain)).size
+    if (made >= this.copies) return
+    this.#options.onDegraded(id)
+    this.#mustBeEnough(made)
+  }
+
+  /** A copy that is away when the object is released would still be held, and bring the hold back with it. */
+  mustReachAll(asked: readonly Asked[]): void {
+    const reached = new Set(asked.map(({ target }) => target))
+    const away = this.targets.filter((target) => !reached.has(target) && !this.#options.isExpired(target))
+    if (away.length > 0) throw copiesAway(away.length)
   }
 
   /** With as many targets away as an object has copies, all of its copies may be there: then nobody can say it is gone. */

@@ -50,24 +50,28 @@ export class ReplicatedObjects implements Objects {
 
   /** Every copy is held, the one that decides about deletes first. */
   async hold(owner: string, id: Address): Promise<void> {
-    const holders = await this.#holders(id)
-    if (holders.length === 0) throw new CairnError('NotFound', `There is no object ${id} to hold.`)
-    for (const target of holders) await target.hold(owner, id, this.#replicas.call())
+    const { copies } = await this.#copies(id)
+    if (copies.length === 0) throw new CairnError('NotFound', `There is no object ${id} to hold.`)
+    this.#replicas.mustBeSpread(id, copies)
+    for (const target of copies) await target.hold(owner, id, this.#replicas.call())
   }
 
   async release(owner: string, id: Address): Promise<boolean> {
-    const holders = await this.#holders(id)
-    for (const target of holders) await target.release(owner, id, this.#replicas.call())
-    return holders.length > 0
+    const { asked, copies } = await this.#copies(id)
+    if (copies.length > 0) this.#replicas.mustReachAll(asked)
+    // With one deadline for all of them: repair waits for so long before it takes a difference for a copy that was away.
+    const call = this.#replicas.call()
+    for (const target of copies) await target.release(owner, id, call)
+    return copies.length > 0
   }
 
-  async #holders(id: Address): Promise<ObjectTarget[]> {
+  async #copies(id: Address): Promise<{ readonly asked: readonly Asked[]; readonly copies: readonly ObjectTarget[] }> {
     const asked = await this.#replicas.ask(id)
     if (newestOf(asked.map(({ known }) => known)).tag !== 'object') {
       this.#replicas.mustReachEnough(asked)
-      return []
+      return { asked, copies: [] }
     }
-    return asked.filter(({ known }) => known.tag === 'object').map(({ target }) => target)
+    return { asked, copies: asked.filter(({ known }) => known.tag === 'object').map(({ target }) => target) }
   }
 
   async #statElsewhere(id: Address): Promise<ObjectFacts | undefined> {

@@ -106,6 +106,6 @@ function told(copy: KnownCopy): Record<string, unknown> {
     case 'tombstone':
       return { ...copy }
     case 'object':
-      return { tag: copy.tag, version: copy.version, proved: copy.isProved }
+      return { tag: copy.tag, version: copy.version, proved: copy.isProved, owners: copy.owners }
   }
 }

@@ -99,7 +99,7 @@ export class DriveTarget implements ObjectTarget {
     const facts = await storage.objects.stat(id)
     if (facts === undefined) return undefined
     const { size, type, chunkSize, version } = facts
-    return { size, type, chunkSize, version, owners: await storage.copies.owners(id) }
+    return { size, type, chunkSize, version, owners: storage.objects.owners(id) }
   }
 
   async manifest(id: Address): Promise<Manifest | undefined> {
@@ -136,8 +136,14 @@ export class DriveTarget implements ObjectTarget {
   #copyOf(id: Address, known: KnownVersion): KnownCopy {
     if (known.tag !== 'object') return known
     const isProved = this.#options.isProved(this.drive, id, known.lsn)
-    const copy = { tag: 'object', version: known.version, isProved } as const
-    return known.isStriped === true ? { ...copy, isStriped: true } : copy
+    const owners = this.drive.contents.storage.objects.owners(id)
+    return {
+      tag: 'object',
+      version: known.version,
+      isProved,
+      ...(known.isStriped === true ? { isStriped: true } : {}),
+      ...(owners.length > 0 ? { owners } : {}),
+    }
   }
 
   /** A drive that fails in the middle of a write is a drive that does not take it; another one may. */

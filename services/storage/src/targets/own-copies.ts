@@ -8,7 +8,7 @@ import type { Address } from '@cairn/wire'
 import type { DriveTarget } from './drive-target.ts'
 import { placementOrder } from './placement-core.ts'
 import type { CopyFacts, CopyRow, KnownCopy, Stored, WholeCopy } from './target.ts'
-import { newestOf } from './version-core.ts'
+import { newestOf, ownersOf } from './version-core.ts'
 
 export class OwnCopies {
   readonly #targets: readonly DriveTarget[]
@@ -61,8 +61,11 @@ export class OwnCopies {
     const all = await Promise.all(readable.map(async (target) => await target.known(ids)))
     const isPartial = readable.length < this.#targets.length
     return ids.map((_, at) => {
-      const newest = newestOf(all.map((known) => known[at] ?? ABSENT))
-      return newest.tag === 'absent' && isPartial ? { ...newest, isPartial } : newest
+      const here = all.map((known) => known[at] ?? ABSENT)
+      const newest = newestOf(here)
+      if (newest.tag === 'absent') return isPartial ? { ...newest, isPartial } : newest
+      const owners = ownersOf(here)
+      return newest.tag === 'object' && owners.length > 0 ? { ...newest, owners } : newest
     })
   }
 

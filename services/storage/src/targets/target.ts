@@ -44,6 +44,8 @@ export type KnownCopy =
       readonly isProved: boolean
       /** It is erasure-coded, and this target keeps a share of its shards. */
       readonly isStriped?: true
+      /** Who holds it there, if anybody does. */
+      readonly owners?: readonly string[]
     }
   | { readonly tag: 'tombstone'; readonly version: number }
 

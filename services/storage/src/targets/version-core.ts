@@ -34,3 +34,8 @@ function isNewer(a: KnownCopy, b: KnownCopy): boolean {
 export function newestOf(known: readonly KnownCopy[]): KnownCopy {
   return known.reduce((newest, each) => (isNewer(each, newest) ? each : newest), { tag: 'absent' })
 }
+
+/** Everybody who holds any of these copies. */
+export function ownersOf(copies: readonly (KnownCopy | undefined)[]): string[] {
+  return [...new Set(copies.flatMap((known) => (known?.tag === 'object' ? (known.owners ?? []) : [])))]
+}
