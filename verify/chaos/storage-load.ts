@@ -129,7 +129,7 @@ export async function releaseAll(storage: StorageType, ledger: Ledger, clients: 
     const place = `${Math.floor(number / NAMES_EACH)}.${number % NAMES_EACH}`
     for (const kind of ['small', 'large']) {
       const thing = thingOf(`object ${kind} ${place}`)
-      if (storage.objects.isHeld(thing.id)) await release(storage, ledger, thing)
+      if (storage.objects.holds.isHeld(thing.id)) await release(storage, ledger, thing)
     }
   }
 }
@@ -189,7 +189,7 @@ export type Finding = 'present' | 'absent'
 
 /** What a storage has of this name; bytes that are not the right ones are an error. */
 export async function find(storage: StorageType, name: string): Promise<Finding> {
-  if (isHold(name)) return storage.objects.isHeld(thingOf(name.slice(HOLD.length)).id) ? 'present' : 'absent'
+  if (isHold(name)) return storage.objects.holds.isHeld(thingOf(name.slice(HOLD.length)).id) ? 'present' : 'absent'
   const thing = thingOf(name)
   if (!name.startsWith('chunk')) {
     const facts = await storage.objects.stat(thing.id)

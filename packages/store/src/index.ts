@@ -10,6 +10,7 @@ export { Journal, type JournalOptions, type ReplayEvent } from './journal/journa
 export type { Watermark } from './journal/recovery.ts'
 export type { Place, Position } from './journal/segment.ts'
 export type { JournalMachine, StoreMachine } from './machine.ts'
+export { referenced } from './object/holds.ts'
 export type { KnownVersion, ObjectCopies, VersionRow } from './object/object-copies.ts'
 export {
   chunksOf,
@@ -20,7 +21,7 @@ export {
   pagesOf,
   type StripeFacts,
 } from './object/object-record.ts'
-export { type ObjectCommit, type ObjectStore, referenced, type StripeCommit } from './object/object-store.ts'
+export type { ObjectCommit, ObjectStore, StripeCommit } from './object/object-store.ts'
 export type { Sweeper, SweepReport } from './object/sweeper.ts'
 export { Storage, type StorageOptions } from './storage.ts'
 export { KIND, type StoreFacts } from './store.ts'

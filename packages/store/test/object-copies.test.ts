@@ -81,11 +81,11 @@ test('an object that is put again can be read all the while', async () => {
 
 test('what is held is refused, unless the delete was agreed on elsewhere; then its holds go too', async () => {
   await put(1, ['mailbox', 'registry'])
-  assert.deepEqual(storage.objects.owners(ID).sort(), ['mailbox', 'registry'])
+  assert.deepEqual(storage.objects.holds.owners(ID).sort(), ['mailbox', 'registry'])
   await assert.rejects(remove(2), { code: 'referenced' })
   await remove(2, true)
   assert.equal(await known(), 'tombstone 2')
-  assert.deepEqual(storage.objects.owners(ID), [])
+  assert.deepEqual(storage.objects.holds.owners(ID), [])
   assert.equal(await put(3), 'new')
   await remove(4)
   assert.equal(await known(), 'tombstone 4')

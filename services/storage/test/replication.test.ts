@@ -262,7 +262,7 @@ test('peers need a name for this node, and every node one of its own', async () 
 
 /** Who holds the object, drive by drive. */
 function owners({ parts }: TestService, id: Address): string {
-  return parts.drives.open.flatMap((drive) => drive.contents.storage.objects.owners(id)).join()
+  return parts.drives.open.flatMap((drive) => drive.contents.storage.objects.holds.owners(id)).join()
 }
 
 test('a hold counts once as many copies know as there should be', async () => {

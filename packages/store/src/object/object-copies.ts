@@ -14,7 +14,6 @@ import type { IndexEntry } from '../index/entry-codec.ts'
 import { KIND, type Store } from '../store.ts'
 import { digestsOf, packDigests, tombstoneVersion } from './object-record.ts'
 import { isCutOtherwise, type ObjectCommit, type ObjectStore, type StripeCommit } from './object-store.ts'
-import { holdOfKey, holdsOf } from './reference-keys.ts'
 import type { References } from './references.ts'
 
 export type KnownVersion =
@@ -99,7 +98,7 @@ export class ObjectCopies {
         this.#store.journal.mustBeReady()
         return
       }
-      await this.#objects.bury(id, version, isAgreed ? await this.#holds(id) : undefined)
+      await this.#objects.bury(id, version, isAgreed ? await this.#objects.holds.records(id) : undefined)
     })
   }
 
@@ -107,7 +106,8 @@ export class ObjectCopies {
   async drop(id: Address, version: number): Promise<void> {
     await this.#inTurn(id, async () => {
       const known = await this.known(id)
-      if (known.tag === 'object' && known.version === version) await this.#objects.bury(id, 0, await this.#holds(id))
+      if (known.tag === 'object' && known.version === version)
+        await this.#objects.bury(id, 0, await this.#objects.holds.records(id))
     })
   }
 
@@ -124,12 +124,6 @@ export class ObjectCopies {
       rows.push({ id, known: await this.#versionOf(id, entry) })
     }
     return rows
-  }
-
-  async #holds(id: Address): Promise<Uint8Array[]> {
-    await this.#store.index.flush()
-    const { from, to } = holdsOf(digestOf(id))
-    return [...this.#store.index.kv.range({ from, to })].map(({ key }) => holdOfKey(key))
   }
 
   /**

@@ -8,7 +8,7 @@
  * the sweeper.
  */
 import { CairnError, isKind, Recent, sleep } from '@cairn/kernel'
-import { type Address, addressFromDigest, addressOf, blake3, digestOf, type Manifest } from '@cairn/wire'
+import { type Address, addressFromDigest, addressOf, digestOf, type Manifest } from '@cairn/wire'
 import { endLease, keep, unlease } from '../chunk/lease-core.ts'
 import * as presence from '../chunk/presence-core.ts'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
@@ -16,24 +16,21 @@ import type { IndexEntry } from '../index/entry-codec.ts'
 import type { Submission } from '../journal/appender.ts'
 import type { Draft } from '../journal/group.ts'
 import { KIND, type Store } from '../store.ts'
+import { checkOwner, Holds, holdDraft, referenced } from './holds.ts'
 import {
-  decodeHold,
   decodeObject,
   digestPagesOf,
   digestsOf,
-  encodeHold,
   encodeObject,
   type ObjectFacts,
   packDigests,
   pagesOf,
 } from './object-record.ts'
-import { holdOfKey, holdsOf } from './reference-keys.ts'
 
 /** Chunks looked at in one step; more would hold up everybody else. */
 const CHUNKS_PER_STEP = 4_096
 const DIGEST_BYTES = 32
 const NONE = new Uint8Array(0)
-const OWNER_BYTES_MAX = 128
 /** A thousandth of what the cache of chunks may take, and enough for as many small objects as fit into it in part. */
 const RECENT_MAX = 4_096
 const LOOKS_MAX = 5
@@ -82,6 +79,7 @@ type Staged = Pick<ObjectFacts, 'pages' | 'stripes'>
 type Prepared = Known | { readonly tag: 'submitted'; readonly write: Submission }
 
 export class ObjectStore {
+  readonly holds: Holds
   readonly #store: Store
   readonly #chunks: SegmentChunkStore
   readonly #presence: presence.Presence<Submission> = new Map()
@@ -89,15 +87,12 @@ export class ObjectStore {
   readonly #keeping = new Map<string, number>()
   /** Facts of objects that were asked about lately. */
   readonly #recent = new Recent<ObjectFacts>(RECENT_MAX)
-  /** Whose holds are in line or not in the index yet, by object. */
-  readonly #newHolds = new Map<Address, Map<number, readonly string[]>>()
-  /** Those of them that are durable, and the LSN at which the index will have them. */
-  readonly #settledHolds = new Map<number, { readonly id: Address; readonly lsn: number }>()
   #serial = 0
 
   constructor(store: Store, chunks: SegmentChunkStore) {
     this.#store = store
     this.#chunks = chunks
+    this.holds = new Holds(store)
   }
 
   /**
@@ -252,7 +247,7 @@ export class ObjectStore {
       await decision.token.durable()
       return true
     }
-    if (this.isHeld(id)) throw referenced(id)
+    if (this.holds.isHeld(id)) throw referenced(id)
     await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id))]).durable()
     return true
   }
@@ -260,7 +255,7 @@ export class ObjectStore {
   /** Writes a tombstone with a version, whether or not the object is here, and ends these holds; without them it must not be held. */
   async bury(id: Address, version: number, holds: readonly Uint8Array[] | undefined): Promise<void> {
     await this.#store.index.flush()
-    if (holds === undefined && this.isHeld(id)) throw referenced(id)
+    if (holds === undefined && this.holds.isHeld(id)) throw referenced(id)
     const gone = (holds ?? []).map((hold) => this.#store.tombstone(KIND.hold, hold))
     await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id), version), ...gone]).durable()
     // Whoever puts it again must not find it held.
@@ -280,57 +275,12 @@ export class ObjectStore {
     if (!presence.exists(this.#presence, id, this.#isIndexed(id))) {
       throw new CairnError('NotFound', `There is no object ${id} to hold.`)
     }
-    const draft = holdDraft(checkOwner(owner), id)
-    const serial = this.#beginHold(id, [owner])
-    try {
-      await this.#store.submit([draft]).durable()
-      await this.#store.index.flush()
-    } finally {
-      this.#endHold(id, serial)
-    }
-  }
-
-  #beginHold(id: Address, owners: readonly string[]): number {
-    this.#serial += 1
-    const newHolds = this.#newHolds.get(id) ?? new Map<number, readonly string[]>()
-    this.#newHolds.set(id, newHolds.set(this.#serial, owners))
-    return this.#serial
-  }
-
-  #endHold(id: Address, serial: number): void {
-    const newHolds = this.#newHolds.get(id)
-    newHolds?.delete(serial)
-    if (newHolds?.size === 0) this.#newHolds.delete(id)
+    await this.holds.add(owner, id)
   }
 
   /** Whether `owner` held it. */
   async release(owner: string, id: Address): Promise<boolean> {
-    const hold = holdId(owner, digestOf(id))
-    if (this.#store.lookup(KIND.hold, hold) === undefined) {
-      this.#store.journal.mustBeReady()
-      return false
-    }
-    await this.#store.submit([this.#store.tombstone(KIND.hold, hold)], { freesSpace: true }).durable()
-    await this.#store.index.flush()
-    return true
-  }
-
-  isHeld(id: Address): boolean {
-    if (this.#newHolds.has(id)) return true
-    for (const _key of this.#store.index.kv.range(holdsOf(digestOf(id)))) return true
-    return false
-  }
-
-  /** Who holds it, those included whose hold is on its way. */
-  owners(id: Address): string[] {
-    if (!this.isHeld(id)) return []
-    const { from, to } = holdsOf(digestOf(id))
-    const kept = [...this.#store.index.kv.range({ from, to })].flatMap(({ key }) => {
-      const payload = this.#store.lookup(KIND.hold, holdOfKey(key))?.inline
-      return payload === undefined ? [] : decodeHold(payload).owner
-    })
-    const coming = [...(this.#newHolds.get(id)?.values() ?? [])].flat()
-    return [...new Set([...kept, ...coming])]
+    return await this.holds.end(owner, id)
   }
 
   async list(after: Address | undefined, limit: number): Promise<Address[]> {
@@ -344,11 +294,7 @@ export class ObjectStore {
       this.#keeping.delete(lease)
       endLease(this.#store.leases, lease)
     }
-    for (const [serial, { id, lsn: at }] of this.#settledHolds) {
-      if (at > lsn) continue
-      this.#settledHolds.delete(serial)
-      this.#endHold(id, serial)
-    }
+    this.holds.indexed(lsn)
   }
 
   /**
@@ -440,13 +386,10 @@ export class ObjectStore {
     const draft = { kind: KIND.object, flags: 0, id: digestOf(id), payload }
     const onSettled = (error: CairnError | undefined): void => {
       presence.settle(this.#presence, id, write)
-      if (hold === undefined) return
-      // Until the index has it, it is known from here.
-      if (error === undefined) this.#settledHolds.set(hold, { id, lsn: this.#store.journal.syncedLsn })
-      else this.#endHold(id, hold)
+      holdsSettled(error === undefined)
     }
     const write = this.#store.submit([draft, ...owners.map((owner) => holdDraft(owner, id))], { onSettled })
-    const hold = owners.length === 0 ? undefined : this.#beginHold(id, owners)
+    const holdsSettled = this.holds.expect(owners, id)
     presence.begin(this.#presence, id, { tag: 'put', token: write })
     return write
   }
@@ -477,29 +420,6 @@ function addressesIn(packedIds: Uint8Array, from: number): Address[] {
   return [...digestsOf(step)].map((digest) => addressFromDigest(digest))
 }
 
-function holdDraft(owner: string, id: Address): Draft {
-  const object = digestOf(id)
-  return { kind: KIND.hold, flags: 0, id: holdId(owner, object), payload: encodeHold({ owner, object }) }
-}
-
-export function referenced(id: Address): CairnError {
-  return new CairnError('Conflict', `${id} is held; release it first.`, { code: 'referenced' })
-}
-
 function raced(detail: string, cause?: unknown): CairnError {
   return new CairnError('StorageBusy', detail, { code: 'commit_raced', retryAfterMs: 1_000, cause })
-}
-
-/** One hold of an owner on an object is one id. */
-function holdId(owner: string, object: Uint8Array): Uint8Array {
-  const name = new TextEncoder().encode(owner)
-  const bytes = new Uint8Array(object.length + name.length)
-  bytes.set(object)
-  bytes.set(name, object.length)
-  return blake3(bytes)
-}
-
-function checkOwner(owner: string): string {
-  if (owner.length >= 1 && owner.length <= OWNER_BYTES_MAX && /^[\w.:@/-]+$/.test(owner)) return owner
-  throw new CairnError('Malformed', `An owner has 1 to ${OWNER_BYTES_MAX} letters, digits or ._:@/- characters.`)
 }

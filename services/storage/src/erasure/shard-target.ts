@@ -96,7 +96,7 @@ export function shardTarget(target: DriveTarget): ShardTarget {
       await references.settled()
       return references.referrers(digestOf(id), REFERRERS_MAX)
     },
-    owners: (object) => contents().storage.objects.owners(object),
+    owners: (object) => contents().storage.objects.holds.owners(object),
   }
 }
 

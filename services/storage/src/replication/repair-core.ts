@@ -101,7 +101,7 @@ function copiesToHold<T extends TargetFacts>(order: readonly T[]): T[] {
   return order.filter(({ known }) => known?.tag === 'object' && (known.owners?.length ?? 0) < owners.length)
 }
 
-function isFirst<T extends TargetFacts>(order: readonly T[], { node }: JudgedBy): boolean {
+function isFirst(order: readonly TargetFacts[], { node }: JudgedBy): boolean {
   return order.find(({ known }) => known?.tag === 'object')?.node === node
 }
 

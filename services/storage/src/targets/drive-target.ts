@@ -99,7 +99,7 @@ export class DriveTarget implements ObjectTarget {
     const facts = await storage.objects.stat(id)
     if (facts === undefined) return undefined
     const { size, type, chunkSize, version } = facts
-    return { size, type, chunkSize, version, owners: storage.objects.owners(id) }
+    return { size, type, chunkSize, version, owners: storage.objects.holds.owners(id) }
   }
 
   async manifest(id: Address): Promise<Manifest | undefined> {
@@ -136,7 +136,7 @@ export class DriveTarget implements ObjectTarget {
   #copyOf(id: Address, known: KnownVersion): KnownCopy {
     if (known.tag !== 'object') return known
     const isProved = this.#options.isProved(this.drive, id, known.lsn)
-    const owners = this.drive.contents.storage.objects.owners(id)
+    const owners = this.drive.contents.storage.objects.holds.owners(id)
     return {
       tag: 'object',
       version: known.version,
