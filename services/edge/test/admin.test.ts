@@ -145,6 +145,19 @@ describe('a pack that is added', () => {
     await second.stop()
   })
 
+  test('is not served, and its file not blamed, where the list of them cannot be written', async () => {
+    const edge = await TestEdge.start({ openPack: packsAt('/maps/a').open })
+    const { drive } = edge.machine
+    const before = drive.capacityBytes
+    drive.capacityBytes = 0
+    isProblem(await put(edge, 'a', { path: '/maps/a' }), 507, 'no_space')
+    drive.capacityBytes = before
+    using _fault = edge.machine.faults.plan({ path: /packs\.json/, fault: 'io-error' })
+    isProblem(await put(edge, 'a', { path: '/maps/a' }), 500, 'disk_io')
+    assert.deepEqual(await listed(edge), [])
+    await edge.stop()
+  })
+
   test('in memory lasts as long as the process', async () => {
     const packs = packsAt('/maps/a')
     const edge = await TestEdge.start({ openPack: packs.open, amnesiaBytes: 16 * 1024 * 1024 })

@@ -99,6 +99,10 @@ const OWN: Readonly<Record<string, () => Promise<Answer>>> = {
     // Nothing is looked up: there is nobody to ask.
     return await of(async (service) => await service.ask('POST', '/admin/pin', { body: { cid: CID } }), { files })()
   },
+  no_space: of(async (service) => {
+    service.machine.drive.capacityBytes = 0
+    return await service.ask('POST', '/admin/pin', { body: { cid: CID } })
+  }),
 }
 
 codesSuite({

@@ -70,7 +70,7 @@ function putPack({ config, addedPacks, packTable }: EdgeParts): RouteTable[numbe
     body: form,
     limits: { timeoutMs: OPEN_MS },
     responses: { 200: { description: 'Served, and durably so.', schema: shown } },
-    errors: { unusable_pack: 422, pack_configured: 409, limit_reached: 409 },
+    errors: { unusable_pack: 422, pack_configured: 409, limit_reached: 409, no_space: 507 },
     handler: async ({ params: { name }, body, signal }) => {
       const pack: PackConfig = {
         name,
@@ -78,7 +78,9 @@ function putPack({ config, addedPacks, packTable }: EdgeParts): RouteTable[numbe
         ...(body.b3 === undefined ? {} : { b3: body.b3 }),
         missing_tile: 204,
       }
+      let isOpened = false
       const keep = async (): Promise<void> => {
+        isOpened = true
         // The configuration may have changed while the file was read.
         refuseConfigured(config().packs, name)
         await addedPacks.put(pack)
@@ -87,7 +89,7 @@ function putPack({ config, addedPacks, packTable }: EdgeParts): RouteTable[numbe
       try {
         await packTable.add(pack, keep, signal)
       } catch (error) {
-        throw isAboutFile(error) ? unusablePack(body.path, error) : error
+        throw !isOpened && isAboutFile(error) ? unusablePack(body.path, error) : error
       }
       return json(200, describe(pack, 'added', packTable.state(name)))
     },
@@ -103,7 +105,7 @@ function removePack({ config, addedPacks, packTable }: EdgeParts): RouteTable[nu
     summary: 'Serves an added pack no more; its file stays where it is.',
     params,
     responses: { 204: { description: 'Gone, and durably so.' } },
-    errors: { not_found: 404, pack_configured: 409 },
+    errors: { not_found: 404, pack_configured: 409, no_space: 507 },
     handler: async ({ params: { name }, signal }) => {
       refuseConfigured(config().packs, name)
       const isRemoved = await packTable.remove(name, async () => await addedPacks.remove(name), signal)

@@ -39,7 +39,7 @@ function pinning(parts: IndexParts, action: 'pin' | 'unpin'): RouteTable[number]
         : 'Ends a pin.',
     body: z.strictObject({ cid: address }),
     responses: { 200: { description: 'Durable.', schema: done } },
-    errors: { limit_reached: 409 },
+    errors: { limit_reached: 409, no_space: 507 },
     handler: async (context) =>
       await idempotency.once(context, async () => {
         const { cid } = context.body
@@ -92,7 +92,7 @@ function putName({ book, names, audit }: IndexParts): RouteTable[number] {
     params: nameParams,
     body: z.strictObject({ manifest_cid: address }),
     responses: { 200: { description: 'Durable.', schema: done } },
-    errors: { registry_configured: 409, limit_reached: 409 },
+    errors: { registry_configured: 409, limit_reached: 409, no_space: 507 },
     handler: async (context) => {
       if (names !== undefined) throw registrySpeaks()
       const isChanged = await book.putName(context.params.name, context.body.manifest_cid)
@@ -111,7 +111,7 @@ function removeName({ book, names, audit }: IndexParts): RouteTable[number] {
     summary: 'Takes the meaning of a local name away.',
     params: nameParams,
     responses: { 204: { description: 'Gone.' } },
-    errors: { registry_configured: 409, not_found: 404 },
+    errors: { registry_configured: 409, not_found: 404, no_space: 507 },
     handler: async (context) => {
       if (names !== undefined) throw registrySpeaks()
       const { name } = context.params
