@@ -3,15 +3,6 @@ import { CairnError, type ErrorKind, toCairnError } from '@cairn/kernel'
 import { DENY_REASONS, type DenyRow } from '@cairn/wire'
 import { REASONS, type ReasonCode } from './reasons.ts'
 
-const SILENCE = [
-  'unreachable',
-  'connection_lost',
-  'bad_answer',
-  'http_500',
-  'http_502',
-  'http_503',
-  'http_504',
-] as const
 const UNAVAILABLE = { code: 'DOWNSTREAM_UNAVAILABLE', status: REASONS.DOWNSTREAM_UNAVAILABLE.status } as const
 
 /** What the pipeline and the store call an error, and what this service's clients know it as. */
@@ -30,15 +21,12 @@ export const INTEROP_CODES: Readonly<Record<string, string | { readonly code: Re
     busy: 'BACKPRESSURE',
     rate_cap: 'RATE_LIMIT',
     backpressure: 'BACKPRESSURE',
-    breaker_open: 'DOWNSTREAM_UNAVAILABLE',
-    storage_busy: 'DOWNSTREAM_UNAVAILABLE',
-    write_failed: 'DOWNSTREAM_UNAVAILABLE',
-    write_unready: 'DOWNSTREAM_UNAVAILABLE',
-    not_ready: 'DOWNSTREAM_UNAVAILABLE',
-    drive_stalled: 'DOWNSTREAM_UNAVAILABLE',
-    no_space: 'DOWNSTREAM_UNAVAILABLE',
-    // Another service is gone, or something in front of it answers that does not speak as services do.
-    ...Object.fromEntries(SILENCE.map((code) => [code, UNAVAILABLE])),
+    // Of the drive that our own journal is on; what other services say comes by `answeredBy`.
+    storage_busy: UNAVAILABLE,
+    write_failed: UNAVAILABLE,
+    write_unready: UNAVAILABLE,
+    drive_stalled: UNAVAILABLE,
+    no_space: UNAVAILABLE,
   }
 
 function capabilityReason(reason: string, { kind }: DenyRow): ReasonCode {
@@ -85,15 +73,19 @@ export function noSuchProvider(name: string): CairnError {
   return refusal('POLICY_BLOCKED', `The provider ${name} is not enabled here; see interop.providers.`)
 }
 
+/** Codes of ours that another service may give as its own. */
+const SHARED: ReadonlySet<string> = new Set(['timeout', 'integrity', 'canceled', 'draining'])
+
 /**
- * What another service answered, for whoever asked us. If it is our own token that it does not take, as when a clock was
- * set between making and reading it, they did nothing wrong: they may come again.
+ * What another service answered, for whoever asked us. Whatever it is that it cannot do now, they may come again; that is
+ * so too if it does not take our own token, as when a clock was set between making and reading it.
  */
 export function answeredBy(service: string, error: unknown): unknown {
-  const { kind, code } = toCairnError(error)
-  if (kind !== 'Unauthorized' && !Object.hasOwn(DENY_REASONS, code)) return error
-  const detail = `The ${service} of this node does not take our token now; send it again.`
-  return new CairnError(KINDS.DOWNSTREAM_UNAVAILABLE, detail, { ...UNAVAILABLE, retryAfterMs: 1000, cause: error })
+  const { kind, code, status, message, retryAfterMs = 1000 } = toCairnError(error)
+  const isDenied = kind === 'Unauthorized' || Object.hasOwn(DENY_REASONS, code)
+  if (!isDenied && (status < 500 || SHARED.has(code))) return error
+  const detail = isDenied ? `The ${service} of this node does not take our token now; send it again.` : message
+  return new CairnError(KINDS.DOWNSTREAM_UNAVAILABLE, detail, { ...UNAVAILABLE, retryAfterMs, cause: error })
 }
 
 export function needsStorage(): CairnError {

@@ -106,7 +106,7 @@ test('if the first of two fails, the second is applied in its place', async () =
   await service.world.run(service.world.sleep(150))
   service.storage.failure = undefined
   const [first, second] = await service.world.run(both)
-  isProblem(first, 507, 'DOWNSTREAM_UNAVAILABLE')
+  isProblem(first, 503, 'DOWNSTREAM_UNAVAILABLE')
   assert.equal(second.status, 202)
   assert.equal(second.fields()['duplicate'], undefined)
   assert.equal((await service.drain()).length, 1)
@@ -169,7 +169,7 @@ test('without storage, with a drive that fails, or with a journal that does, not
 
   const service = await TestService.start()
   service.storage.failure = UNAVAILABLE
-  isProblem(await service.github(PUSH), 507, 'DOWNSTREAM_UNAVAILABLE')
+  isProblem(await service.github(PUSH), 503, 'DOWNSTREAM_UNAVAILABLE')
   service.storage.failure = undefined
   service.machine.faults.rates = { 'io-error': 1 }
   const refused = await service.github(PUSH)
@@ -239,5 +239,24 @@ test('an administrator is told who is let in, where the secrets are and what rul
   assert.deepEqual(told, [{ provider: 'github', event: 'push', effect: 'propose:site@1.0' }])
   assert.equal((generic as Record<string, string>)['signed'], '{body}')
   for (const secret of [OLD_SECRET, 'Everybody', 'a_secret_by_mistake']) assert.ok(!answer.body.includes(secret))
+  await service.stop()
+})
+
+test('whatever storage cannot do now, the sender hears one thing: to come again', async () => {
+  const service = await TestService.start()
+  const codes = ['under_replicated', 'copies_away', 'drive_failed', 'rebuilding', 'http_503', 'one_that_is_new']
+  const failures = [
+    ...codes.map((code) => new CairnError('StorageBusy', 'Not now.', { code })),
+    new CairnError('StorageBusy', 'The disk is full.', { code: 'no_space', status: 507 }),
+    new CairnError('BreakerOpen', 'It has failed too often.'),
+    new CairnError('Timeout', 'Nobody answers.', { code: 'unreachable', status: 502 }),
+    new CairnError('Internal', 'The answer is none.', { code: 'bad_answer', status: 502 }),
+  ]
+  for (const failure of failures) {
+    service.storage.failure = failure
+    isProblem(await service.github(PUSH), 503, 'DOWNSTREAM_UNAVAILABLE')
+    isProblem(await service.ask('POST', '/put', { body: 'a' }), 503, 'DOWNSTREAM_UNAVAILABLE')
+    isProblem(await service.ask('GET', `/o/${addressOf(Buffer.from('a'))}`), 503, 'DOWNSTREAM_UNAVAILABLE')
+  }
   await service.stop()
 })

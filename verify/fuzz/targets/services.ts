@@ -5,167 +5,16 @@
  *     content-type: application/json       fields, if any
  *                                          an empty line, then the body
  */
-import assert from 'node:assert/strict'
-import { CairnError, Deadline } from '@cairn/kernel'
-import { addressOf, canonicalJson, type JsonValue, parseJson } from '@cairn/wire'
-import { z } from 'zod'
-import { SERVICE_NAMES, type ServiceName } from '../../sim/answer.ts'
-import { untilReady } from '../../sim/repair.ts'
-import { urlOf, WRITER } from '../../sim/settings.ts'
-import { Town } from '../../sim/town.ts'
-import type { VirtualPlatform } from '../../virtual/machine.ts'
-import { VirtualWorld } from '../../virtual/world.ts'
+import { CairnError } from '@cairn/kernel'
+import { canonicalJson, type JsonValue, parseJson } from '@cairn/wire'
+import { SERVICE_NAMES } from '../../sim/answer.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
-import { bytesOf, linesAndBody } from '../inputs.ts'
+import { linesAndBody } from '../inputs.ts'
+import { Neighbourhood, NOWHERE, requestOf, STORED_ID } from '../neighbourhood.ts'
 import type { Shape } from '../reshape.ts'
 
-const STORED = bytesOf('an object that is here')
-const STORED_ID = addressOf(STORED)
-const NOWHERE = `b3:${'0'.repeat(64)}`
-/** Whatever a request asks for itself, it is answered sooner. */
-const ANSWER_MS_MAX = 120_000
-/** Between two requests, so that no rate is exceeded for long. */
-const THINK_MS = 5
 /** What requests leave behind fills the memory: from time to time everything begins anew. */
 const REQUESTS_MAX = 5000
-
-/** By status; those that refuse name their codes. */
-type Responses = Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
-type Content = Readonly<Record<string, { readonly schema?: z.core.JSONSchema.JSONSchema }>>
-/** By path as OpenAPI spells it, then by method. */
-type Told = Readonly<Record<string, Readonly<Record<string, { readonly responses: Responses }>>>>
-
-interface Request {
-  readonly service: ServiceName
-  readonly method: string
-  readonly url: URL
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array
-}
-
-/** Three nodes and whoever asks the first of them. */
-class Neighbourhood {
-  readonly #world = new VirtualWorld(1)
-  readonly #town = new Town(this.#world, [])
-  readonly #client: VirtualPlatform = this.#world.machine('fuzzer').start()
-  readonly #told = new Map<ServiceName, Told>()
-  readonly #forms = new Map<object, z.ZodType>()
-  requests = 0
-
-  static async open(): Promise<Neighbourhood> {
-    const open = new Neighbourhood()
-    await open.#world.run(open.#begin())
-    return open
-  }
-
-  async #begin(): Promise<void> {
-    await Promise.all(this.#town.nodes.map(async ({ name }) => await this.#town.bringUp(name)))
-    await untilReady(this.#town)
-    const node = this.#town.node(WRITER)
-    for (const service of SERVICE_NAMES) {
-      const answer = await this.#town.send(node, service, 'GET', '/openapi.json')
-      this.#told.set(service, (answer.json() as { readonly paths: Told }).paths)
-    }
-    await this.#store()
-  }
-
-  /** So that there is something to ask for. */
-  async #store(): Promise<void> {
-    const stored = await this.#town.send(this.#town.node(WRITER), 'storage', 'PUT', `/o/${STORED_ID}`, { body: STORED })
-    assert.ok([200, 201].includes(stored.status), `not stored: ${stored.status} ${stored.code ?? ''}`)
-  }
-
-  /** One for everything the API tells of. */
-  seeds(): string[] {
-    return [...this.#told].flatMap(([service, paths]) =>
-      Object.entries(paths).flatMap(([path, methods]) =>
-        Object.keys(methods).map((method) => {
-          const target = path.replaceAll(/\{[^}]*(?:address|cid|b3)[^}]*\}/g, STORED_ID).replaceAll(/\{[^}]*\}/g, 'x')
-          const line = `${service} ${method.toUpperCase()} ${target}`
-          return method === 'get' || method === 'delete' ? line : `${line}\ncontent-type: application/json\n\n{}`
-        }),
-      ),
-    )
-  }
-
-  /** Asks, and holds the answer against what the API tells. */
-  async hold({ service, method, url, headers, body }: Request): Promise<void> {
-    this.requests += 1
-    const sent = { authorization: `Bearer ${this.#town.token}`, ...headers, 'content-length': String(body.length) }
-    const deadline = Deadline.after(this.#client.clock, ANSWER_MS_MAX)
-    const ask = async (): Promise<{ readonly status: number; readonly text: string; readonly isJson: boolean }> => {
-      await this.#world.sleep(THINK_MS)
-      const response = await this.#client.transport.request({ method, url, headers: sent, body, deadline })
-      const { status } = response
-      // Some answers never end.
-      if (response.headers['content-type'] === 'text/event-stream') {
-        response.body.cancel()
-        return { status, text: '', isJson: false }
-      }
-      const parts: Uint8Array[] = []
-      for await (const part of response.body) parts.push(part)
-      const isJson = response.headers['content-type'] === 'application/json'
-      return { status, text: Buffer.concat(parts).toString(), isJson }
-    }
-    const { status, text, isJson } = await this.#world.run(ask()).catch((cause: unknown) => {
-      // To the fuzzer a refusal would be right; here nobody may be left without an answer.
-      throw new Error(`${service}: ${method} ${url.pathname} was not answered`, { cause })
-    })
-    if (method === 'DELETE' && status === 204) await this.#world.run(this.#store())
-    const code = /"code":"(\w+)"/.exec(text)?.[1] ?? ''
-    const what = `${service}: ${method} ${url.pathname} was answered ${status} ${code}`
-    assert.ok(status !== 500, what)
-    const told = this.#toldOf(service, method, url.pathname)
-    if (told === undefined) return
-    const answer = told[status]
-    assert.ok(answer !== undefined, `${what}, and nobody tells of that`)
-    // What is wrong with a token is told in one place for all; a path that is not in plain form is of no route.
-    const isCommon = status === 401 || status === 403 || /plain form/.test(text)
-    assert.ok(status < 400 || isCommon || answer.description.includes(`\`${code}\``), `${what}, and has another code`)
-    const schema = answer.content?.['application/json']?.schema
-    if (status < 300 && schema !== undefined && isJson) this.#holdForm(schema, text, what)
-  }
-
-  #holdForm(schema: z.core.JSONSchema.JSONSchema, text: string, what: string): void {
-    const known = this.#forms.get(schema) ?? z.fromJSONSchema(schema)
-    this.#forms.set(schema, known)
-    const { success, error } = known.safeParse(JSON.parse(text))
-    assert.ok(success, `${what}, and not in its form: ${error?.issues[0]?.path.join('.')} ${error?.issues[0]?.message}`)
-  }
-
-  /** What may be answered to this, by status; nothing where the API does not know it. */
-  #toldOf(service: ServiceName, method: string, path: string): Responses | undefined {
-    if (!isSpelled(path)) return undefined
-    const told = Object.entries(this.#told.get(service) ?? {})
-    const matching = told.filter(([template]) => templateOf(template).test(path))
-    const found = matching.map(([, methods]) => methods[method.toLowerCase()])
-    const [only] = found
-    return found.length === 1 ? only?.responses : undefined
-  }
-
-  async close(): Promise<void> {
-    const end = async (): Promise<void> => {
-      await Promise.all(this.#town.nodes.map(async ({ name }) => await this.#town.bringDown(name)))
-      await this.#town.close()
-      await this.#client.workers.close()
-    }
-    await this.#world.run(end())
-  }
-}
-
-/** What is not even spelled rightly is no path of anything. */
-function isSpelled(path: string): boolean {
-  try {
-    return decodeURIComponent(path) !== ''
-  } catch {
-    return false
-  }
-}
-
-function templateOf(template: string): RegExp {
-  const parts = template.split(/\{[^}]*\}/).map((part) => part.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`))
-  return new RegExp(`^${parts.join('[^/]+')}$`)
-}
 
 /** The line of the request by its words, the fields by their lines, and what the body spells. */
 const REQUEST_SHAPE: Shape = {
@@ -191,46 +40,12 @@ function isRequest(value: unknown): value is Spelled {
   return 'line' in value && Array.isArray(value.line) && 'fields' in value && Array.isArray(value.fields)
 }
 
-/** What an input asks; nothing if no client could send it. */
-function requestOf(input: Uint8Array): Request | undefined {
-  const { lines, body } = linesAndBody(input)
-  const [name = '', method = '', target = ''] = lines[0]?.split(' ') ?? []
-  const service = SERVICE_NAMES.find((each) => each === name) ?? SERVICE_NAMES[name.length % SERVICE_NAMES.length]
-  if (service === undefined || !/^[A-Z]{1,20}$/.test(method) || !target.startsWith('/')) return undefined
-  const url = URL.parse(`${urlOf(WRITER, service)}${target}`)
-  if (url === null || url.host !== new URL(urlOf(WRITER, service)).host) return undefined
-  const fields = lines
-    .slice(1)
-    .map((line) => line.split(': ', 2))
-    .filter(([field = '', value = '']) => isField(field, value))
-  const headers = Object.fromEntries(fields.map(([field = '', value = '']) => [field.toLowerCase(), value]))
-  return { service, method, url, headers, body }
-}
-
-/** What HTTP lets through; the framing is the transport's own. */
-function isField(name: string, value: string): boolean {
-  const isFraming = /^(?:content-length|transfer-encoding|connection|host|expect|upgrade)$/i.test(name)
-  return !isFraming && /^[\w-]+$/.test(name) && /^[\x20-\x7e\x80-\xff]*$/.test(value)
-}
-
 let neighbourhood = await Neighbourhood.open()
-
-const BODIES: readonly string[] = [
-  `storage POST /c/missing\ncontent-type: application/json\n\n{"ids":["${STORED_ID}","${NOWHERE}"]}`,
-  `storage POST /copies/known\ncontent-type: application/json\n\n{"ids":["${STORED_ID}"]}`,
-  `storage GET /o/${STORED_ID}\nrange: bytes=0-3,5-\nif-none-match: "${STORED_ID}"`,
-  `storage GET /admin/objects?limit=2&cursor=${STORED_ID}`,
-  `index GET /resolve/${STORED_ID}?fresh=true&limit=3`,
-  `index POST /announce\ncontent-type: application/json\n\n{"records":["AAAA"]}`,
-  `edge GET /edge/assets/n/site@1.0/index.html\naccept-encoding: gzip, br;q=0`,
-  `registry POST /registry/propose\ncontent-type: application/json\n\n{"payload":{"items":[{"kind":"region","id":"eu","prev":null}]}}`,
-  `interop POST /put\ncontent-type: multipart/form-data; boundary=b\n\n--b\r\ncontent-disposition: form-data; name="file"\r\n\r\nhi\r\n--b--\r\n`,
-]
 
 const requests: FuzzTarget = {
   name: 'requests',
   covers: SERVICE_NAMES.map((service) => `services/${service}/src/`),
-  seeds: [...neighbourhood.seeds(), ...BODIES].map(bytesOf),
+  seeds: neighbourhood.seeds(),
   words: [
     ...SERVICE_NAMES,
     STORED_ID,

@@ -329,9 +329,9 @@ function writeFailed(cause: CairnError): CairnError {
 }
 
 function notReady(cause: CairnError): CairnError {
+  if (cause.status === 507) return cause
   const detail = 'The store cannot write now: the last write failed and no new segment has proved itself yet.'
-  const status = cause.status === 507 ? 507 : 503
-  return new CairnError('StorageBusy', detail, { code: 'write_unready', status, retryAfterMs: 1_000, cause })
+  return new CairnError('StorageBusy', detail, { code: 'write_unready', retryAfterMs: 1_000, cause })
 }
 
 function diskFull(): CairnError {

@@ -78,9 +78,9 @@ function putPack({ config, addedPacks, packTable }: EdgeParts): RouteTable[numbe
         ...(body.b3 === undefined ? {} : { b3: body.b3 }),
         missing_tile: 204,
       }
-      let isOpened = false
+      const file = { isOpened: false }
       const keep = async (): Promise<void> => {
-        isOpened = true
+        file.isOpened = true
         // The configuration may have changed while the file was read.
         refuseConfigured(config().packs, name)
         await addedPacks.put(pack)
@@ -89,7 +89,7 @@ function putPack({ config, addedPacks, packTable }: EdgeParts): RouteTable[numbe
       try {
         await packTable.add(pack, keep, signal)
       } catch (error) {
-        throw !isOpened && isAboutFile(error) ? unusablePack(body.path, error) : error
+        throw !file.isOpened && isAboutFile(error) ? unusablePack(body.path, error) : error
       }
       return json(200, describe(pack, 'added', packTable.state(name)))
     },

@@ -13,7 +13,7 @@ import type { Address } from '@cairn/wire'
 import { z } from 'zod'
 import { noFacts } from '../audit.ts'
 import { storeObject, storeStream } from '../domain/object-in.ts'
-import { needsStorage, refusal, shed } from '../errors.ts'
+import { answeredBy, needsStorage, refusal, shed } from '../errors.ts'
 import type { InteropParts } from '../parts.ts'
 
 export const PUT_PATH = '/put'
@@ -97,7 +97,10 @@ async function putStream({ storage, config, runtime }: InteropParts, context: Co
     throw refusal('BODY_LIMIT', `An object has at most ${bytesMax} bytes here; see limits.max_put_bytes.`)
   }
   const type = context.headers.get('content-type') ?? OCTETS
-  const stored = await storeStream(storage, context.stream ?? [], { type, bytesMax }, callOf(context))
+  const stream = context.stream ?? []
+  const stored = await storeStream(storage, stream, { type, bytesMax }, callOf(context)).catch((error: unknown) => {
+    throw answeredBy('storage', error)
+  })
   runtime.metrics.count('stream_chunks_total', { route: PUT_PATH }, stored.chunks)
   return stored.address
 }

@@ -17,7 +17,7 @@ import type { Appended, Checkpointed, Command } from '../domain/commands.ts'
 import { overQuota } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
 import { bodyOf } from './bodies.ts'
-import { IMMUTABLE, NO_STORE } from './params.ts'
+import { driveErrors, IMMUTABLE, NO_STORE } from './params.ts'
 import { askCommitter, writeErrors } from './writing.ts'
 
 /** A reader that is this late sees no harm; one that asks each time costs a request. */
@@ -58,7 +58,7 @@ function tiles(parts: RegistryParts): RouteTable[number] {
     params: z.strictObject({ '*': z.string() }),
     limits: { stream: true },
     responses: { 200: { description: 'The tile, for ever the same.', mediaType: OCTETS } },
-    errors: { NotFound: 404, Pruned: 410 },
+    errors: { NotFound: 404, Pruned: 410, ...driveErrors },
     handler: ({ params }) => {
       const tile = tileOf(params['*'])
       if (!isPublished(tile, parts.published.value.size)) throw noSuchTile()

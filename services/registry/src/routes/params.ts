@@ -20,6 +20,9 @@ export const whole = (max: number): z.ZodType<number> =>
 export const version = whole(Number.MAX_SAFE_INTEGER)
 export const nameParams = z.strictObject({ name: z.string().transform((text) => parseName(text)) })
 
+/** What a drive may do to whoever reads from it. */
+export const driveErrors = { Integrity: 502, StorageBusy: 503 } as const
+
 /** What never changes may be kept for ever. */
 export const IMMUTABLE = 'public, max-age=31536000, immutable'
 /** Kept, and asked about each time. */

@@ -15,7 +15,7 @@ import { z } from 'zod'
 import type { Published } from '../domain/published.ts'
 import { noSuchSize, noSuchVersion } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { nameParams, REVALIDATED, version } from './params.ts'
+import { driveErrors, nameParams, REVALIDATED, version } from './params.ts'
 
 const query = z.strictObject({ from: version.optional() })
 const responses = { 200: { description: 'A proof file.', schema: z.looseObject({ schema: z.string() }) } }
@@ -31,7 +31,7 @@ export function proofRoutes(parts: RegistryParts): RouteTable {
       params: z.strictObject({ version }),
       query,
       responses,
-      errors: { Malformed: 400, NotFound: 404, Pruned: 410, Integrity: 502 },
+      errors: { Malformed: 400, NotFound: 404, Pruned: 410, ...driveErrors },
       handler: async ({ params, query: { from } }) => {
         const snapshot = parts.published.value
         if (params.version > snapshot.head.version) throw noSuchVersion(params.version, snapshot.head.version)
@@ -46,7 +46,7 @@ export function proofRoutes(parts: RegistryParts): RouteTable {
       params: nameParams,
       query,
       responses,
-      errors: { Malformed: 400, NotFound: 404, Integrity: 502 },
+      errors: { Malformed: 400, NotFound: 404, ...driveErrors },
       handler: async ({ params, query: { from } }) =>
         answer(await nameProof(parts, parts.published.value, params.name, from)),
     }),

@@ -6,7 +6,7 @@ import { entityTagOf, parseJson } from '@cairn/wire'
 import { z } from 'zod'
 import { noSuchVersion, pruned } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { type AnyContext, IMMUTABLE, nameParams, REVALIDATED, resource, version, whole } from './params.ts'
+import { type AnyContext, driveErrors, IMMUTABLE, nameParams, REVALIDATED, resource, version, whole } from './params.ts'
 
 const JSON_TYPE = 'application/json'
 const HISTORY_MAX = 1000
@@ -47,7 +47,7 @@ function versions(parts: RegistryParts): RouteTable[number] {
       200: { description: 'The artifact.', schema: z.looseObject({ version: z.int() }) },
       304: { description: 'The client has it.' },
     },
-    errors: { Malformed: 400, NotFound: 404, Pruned: 410, Integrity: 502 },
+    errors: { Malformed: 400, NotFound: 404, Pruned: 410, ...driveErrors },
     handler: async (context) => {
       const { version: wanted } = context.params
       const newest = published.value.head.version
@@ -74,7 +74,7 @@ function names(parts: RegistryParts): RouteTable[number] {
       },
       304: { description: 'The client has it.' },
     },
-    errors: { Malformed: 400, NotFound: 404, Pruned: 410, Integrity: 502 },
+    errors: { Malformed: 400, NotFound: 404, Pruned: 410, ...driveErrors },
     handler: async (context) => await showName(parts, context, context.params.name, context.query.at),
   })
 }

@@ -2,7 +2,7 @@
 import { json, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
 import { durabilityReport } from '../domain/durability-report.ts'
-import { noSuchObject } from '../errors.ts'
+import { noSuchObject, READ_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import { address } from './params.ts'
 
@@ -21,7 +21,7 @@ function listObjects({ objects: all, reader }: StorageParts): RouteTable[number]
     ...admin,
     method: 'GET',
     path: '/admin/objects',
-    summary: 'Objects in order of address, page by page: `cursor` is that of the page before.',
+    summary: 'Objects this node holds, in order of address, page by page: `cursor` is that of the page before.',
     query: z.strictObject({
       cursor: address.optional(),
       limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(PAGE_DEFAULT),
@@ -32,6 +32,7 @@ function listObjects({ objects: all, reader }: StorageParts): RouteTable[number]
         schema: z.strictObject({ objects: z.array(row), cursor: z.string().nullable() }),
       },
     },
+    errors: READ_ERRORS,
     handler: async ({ query }) => {
       const ids = await all.list(query.cursor, query.limit)
       const objects: z.output<typeof row>[] = []
@@ -77,7 +78,7 @@ function repair({ repairs, reader }: StorageParts): RouteTable[number] {
     summary: 'Plans repairs now: of one object, or, without a body, of whatever the planner finds.',
     body: z.strictObject({ address: address.optional() }).optional(),
     responses: { 202: { description: 'The planner is at work.', schema: z.looseObject({ queued: z.boolean() }) } },
-    errors: { not_found: 404 },
+    errors: { not_found: 404, ...READ_ERRORS },
     handler: async ({ body }) => {
       const id = body?.address
       if (id === undefined) repairs.wakePlanner()

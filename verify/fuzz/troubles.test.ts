@@ -1,0 +1,46 @@
+/** What a node answers while something is wrong with it is in its API too, whatever it is asked. */
+import { test } from 'node:test'
+import { WRITER } from '../sim/settings.ts'
+import { readInputs } from './corpus.ts'
+import { Neighbourhood, requestOf, type Trouble } from './neighbourhood.ts'
+
+const TROUBLES: Readonly<Record<string, Trouble>> = {
+  'its drive is full': {
+    begin: async ({ drive }) => {
+      drive.capacityBytes = 0
+      await Promise.resolve()
+    },
+  },
+  'its drive fails one call of three': {
+    begin: async ({ faults }) => {
+      faults.rates = { 'io-error': 1 / 3 }
+      await Promise.resolve()
+    },
+    isOfDrive: true,
+  },
+  'its drive takes a hundred thousand times as long': {
+    begin: async ({ faults }) => {
+      faults.slowness = 100_000
+      await Promise.resolve()
+    },
+  },
+  'the others are down': {
+    begin: async (_machine, town) => {
+      for (const { name } of town.nodes) if (name !== WRITER) await town.bringDown(name)
+    },
+  },
+}
+
+for (const [what, trouble] of Object.entries(TROUBLES)) {
+  test(`every answer is one the API tells of while ${what}`, async () => {
+    const neighbourhood = await Neighbourhood.open()
+    await neighbourhood.suffer(trouble)
+    const inputs = [
+      ...neighbourhood.seeds(),
+      ...readInputs('corpus', 'requests'),
+      ...readInputs('crashers', 'requests'),
+    ]
+    for (const request of inputs.map(requestOf)) if (request !== undefined) await neighbourhood.hold(request)
+    await neighbourhood.close()
+  })
+}
