@@ -1,7 +1,8 @@
 /**
- * Objects that clients put, read and delete at whichever node they meet, and what they were told about each.
+ * Objects that clients put, read, hold and delete at whichever node they meet, and what they were told about each.
  *
  *     never ── put ──▶ unsure ── 201 ──▶ there ── delete ──▶ unsure ── 204 ──▶ gone
+ *     free ── hold ──▶ unsure ── 204 ──▶ held: no delete is acknowledged ── release ──▶ unsure ── 204 ──▶ free
  *
  * A change that was refused in the middle, or never answered, may have left something on a node that is away: until all
  * are back nothing is certain about that object, whatever is told later. It is murky.
@@ -24,6 +25,9 @@ interface Thing {
   readonly bytes: Buffer
   known: Known
   isMurky: boolean
+  held: 'no' | 'yes' | 'unsure'
+  /** The same, of a hold or a release. */
+  isHoldMurky: boolean
   /** One client at a time has it, and leaves it alone for a moment after. */
   freeAt: number
 }
@@ -33,6 +37,7 @@ const COPIES = 2
 /** A packet that was doubled may arrive a second time, this much later. */
 const ECHO_MS = 1000
 const NEW = 0.35
+const OWNER = 'clients'
 
 export class StorageWorkload implements Workload {
   readonly service = 'storage'
@@ -51,14 +56,18 @@ export class StorageWorkload implements Workload {
     this.tally.operations += 1
     const dice = random.next()
     if (thing.known === 'never' || dice < 0.3) await this.#put(town, node, thing, random.next() < 0.3)
-    else if (dice < 0.5) await this.#remove(town, node, thing)
+    else if (dice < 0.45) await this.#remove(town, node, thing)
+    else if (dice < 0.6) await this.#hold(town, node, thing, dice < 0.55)
     else await this.#read(town, node, thing)
     thing.freeAt = town.clock.now() + ECHO_MS
   }
 
   /** Everything is back and was compared: what a change left is everywhere now, or nowhere. */
   async settle(): Promise<void> {
-    for (const thing of this.#things) if (thing.isMurky) thing.known = 'unsure'
+    for (const thing of this.#things) {
+      if (thing.isMurky) thing.known = 'unsure'
+      if (thing.isMurky || thing.isHoldMurky) thing.held = 'unsure'
+    }
     await Promise.resolve()
   }
 
@@ -79,7 +88,8 @@ export class StorageWorkload implements Workload {
     const own = noise(100 + Math.floor(random.next() * 3000), this.#seed + number)
     // Some have a chunk in common: deleting one must not hurt another.
     const bytes = random.next() < 0.1 ? Buffer.concat([noise(CHUNK, this.#seed), own]) : own
-    const thing: Thing = { id: addressOf(bytes), bytes, known: 'never', isMurky: false, freeAt: 0 }
+    const told = { known: 'never', isMurky: false, held: 'no', isHoldMurky: false } as const
+    const thing: Thing = { id: addressOf(bytes), bytes, ...told, freeAt: 0 }
     this.#things.push(thing)
     return thing
   }
@@ -95,12 +105,33 @@ export class StorageWorkload implements Workload {
     const before = thing.known
     if (before !== 'gone') thing.known = 'unsure'
     const answer = await town.send(node, 'storage', 'DELETE', `/o/${thing.id}`)
+    if (answer.code === 'referenced') {
+      mustNotBe(thing, 'no', 'cannot be deleted')
+      this.tally.acknowledged += 1
+      thing.known = before
+      return
+    }
     if (!this.#isDone(thing, `delete ${nameOf(thing)}`, answer, [204, 404])) return
-    if (answer.status === 204) thing.known = 'gone'
-    else {
+    if (answer.status === 204) {
+      mustNotBe(thing, 'yes', 'was deleted')
+      thing.known = 'gone'
+      thing.held = 'no'
+    } else {
       assert.ok(before !== 'there' || thing.isMurky, `${nameOf(thing)} was there, and is not found to be deleted`)
       thing.known = before
     }
+  }
+
+  async #hold(town: Town, node: SimNode, thing: Thing, isHold: boolean): Promise<void> {
+    const { id, known, isMurky, held } = thing
+    if (held !== (isHold ? 'yes' : 'no')) thing.held = 'unsure'
+    const what = `${isHold ? 'hold' : 'release'} ${nameOf(thing)}`
+    const answer = await town.send(node, 'storage', isHold ? 'PUT' : 'DELETE', `/refs/${OWNER}/${id}`)
+    const outcome = outcomeOf(what, answer, isHold ? [204, 404] : [204])
+    this.tally[outcome] += 1
+    if (outcome !== 'acknowledged') thing.isHoldMurky = true
+    else if (answer.status === 204) thing.held = isHold ? 'yes' : 'no'
+    else assert.ok(known !== 'there' || isMurky, `${nameOf(thing)} was there, and is not found to be held`)
   }
 
   #isDone(thing: Thing, what: string, answer: Answer, hoped: readonly number[]): boolean {
@@ -134,17 +165,30 @@ export class StorageWorkload implements Workload {
   async #mustHaveCopies(town: Town): Promise<void> {
     const there = this.#things.filter(({ known }) => known === 'there')
     const counts = there.map(() => 0)
+    const held = new Set<number>()
     for (const node of town.nodes) {
       const answer = await town.send(node, 'storage', 'POST', '/copies/known', {
         body: { ids: there.map(({ id }) => id) },
       })
       assert.equal(answer.status, 200, `${node.name} does not say what it has: ${answer.code}`)
-      const { copies } = answer.json() as { copies: { tag: string }[] }
-      for (const [at, { tag }] of copies.entries()) if (tag === 'object') counts[at] = (counts[at] ?? 0) + 1
+      const { copies } = answer.json() as { copies: { tag: string; owners?: string[] }[] }
+      for (const [at, { tag, owners = [] }] of copies.entries()) {
+        if (tag === 'object') counts[at] = (counts[at] ?? 0) + 1
+        if (owners.includes(OWNER)) held.add(at)
+      }
     }
-    for (const [at, thing] of there.entries())
+    for (const [at, thing] of there.entries()) {
       assert.ok((counts[at] ?? 0) >= COPIES, `${nameOf(thing)} has ${counts[at]} copies in the end`)
+      assert.ok(thing.held !== (held.has(at) ? 'no' : 'yes'), `Held in the end: ${nameOf(thing)}, ${held.has(at)}`)
+    }
   }
+}
+
+/** Of what was not certain nothing can be said. */
+function mustNotBe(thing: Thing, not: Thing['held'], but: string): void {
+  const { held, isMurky, isHoldMurky } = thing
+  const isCertain = !isMurky && (held === 'yes' || !isHoldMurky)
+  assert.ok(!isCertain || held !== not, `Held or not: ${held}. ${nameOf(thing)} ${but}.`)
 }
 
 function nameOf({ id }: Thing): string {
