@@ -385,6 +385,14 @@ const STORAGE: readonly Plant[] = [
     replace: '',
     expects: 'simulator',
   },
+  {
+    id: 'held-elsewhere',
+    name: 'a delete asks one copy whether it is held, and not the others',
+    file: 'services/storage/src/replication/replicas.ts',
+    find: "if (asked.some(({ known }) => known.tag === 'object' && known.owners !== undefined)) throw referenced(id)",
+    replace: '',
+    expects: 'simulator',
+  },
 ]
 
 export const PLANTS: readonly Plant[] = [
