@@ -91,6 +91,16 @@ test('what is held is refused, unless the delete was agreed on elsewhere; then i
   assert.equal(await known(), 'tombstone 4')
 })
 
+test('what is going is not known as an object any more', async () => {
+  await put(1)
+  await storage.objects.stat(ID)
+  const removing = remove(2)
+  while (storage.objects.statRecent(ID) !== undefined) await Promise.resolve()
+  assert.equal(await storage.objects.stat(ID), undefined)
+  assert.equal(await known(), 'tombstone 2')
+  await removing
+})
+
 test('of a put and a delete at the same time the newer one is left', async () => {
   for (let round = 0; round < 20; round += 1) {
     const [low, high] = [round * 2 + 1, round * 2 + 2]

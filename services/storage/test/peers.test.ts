@@ -172,3 +172,34 @@ test('what a peer refuses our token for is counted, and it is not used', async (
   isProblem(await a.ask('POST', '/o', { body: 'x' }), 503, 'under_replicated')
   await nodes.stop()
 })
+
+test('while a node lets go of a copy too many, it reads and holds the object all the same', async () => {
+  const names = ['a', 'b', 'c']
+  const nodes = await new Nodes(names).start()
+  const bytes = noise(700, 3)
+  const id = addressOf(bytes)
+  await nodes.at('a').ask('POST', '/o', { body: bytes })
+  const has = async (name: string): Promise<boolean> =>
+    (await nodes.world.run(nodes.at(name).parts.own.known([id])))[0]?.tag === 'object'
+  const homes = await Promise.all(names.map(has))
+  const spare = names[homes.indexOf(false)] ?? assert.fail('each has a copy')
+  const away = names[homes.indexOf(true)] ?? assert.fail('none has a copy')
+  nodes.world.network.links.partition(
+    [away],
+    names.filter((name) => name !== away),
+  )
+  await nodes.sleep(8000)
+  assert.ok(await has(spare))
+  nodes.world.network.links.heal()
+  await nodes.sleep(1000)
+  for (const name of names) await nodes.at(name).ask('POST', '/admin/scrub')
+  for (let at = 0; at < 20_000 && (await has(spare)); at += 1) {
+    const [read, held] = [nodes.at(spare).send('GET', `/o/${id}`), nodes.at(spare).send('PUT', `/refs/me/${id}`)]
+    assert.equal((await nodes.world.run(read)).status, 200)
+    assert.equal((await nodes.world.run(held)).status, 204)
+    await nodes.sleep(0.2)
+  }
+  assert.ok(!(await has(spare)))
+  isProblem(await nodes.at(spare).ask('DELETE', `/o/${id}`), 409, 'referenced')
+  await nodes.stop()
+})

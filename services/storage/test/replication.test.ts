@@ -4,6 +4,7 @@ import { type Address, addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
+import { DriveTarget } from '../src/targets/drive-target.ts'
 import { TestService } from './harness.ts'
 import { CHUNK, clientObject, clientObjectOf, frames } from './objects.ts'
 import { type DriveSwitch, damage, drivePath, driveSwitch, withDrives } from './several-drives.ts'
@@ -323,5 +324,28 @@ test('what is held may be on drives that are away: nobody deletes it meanwhile',
   isProblem(await service.ask('DELETE', `/o/${id}`), 409, 'referenced')
   await service.sleep(6000)
   assert.equal(owners(service, id), 'mailbox,mailbox,mailbox,mailbox')
+  await service.stop()
+})
+
+test('an object is there while one drive lets go of a copy too many and another is slow to say what it has', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives)
+  const bytes = noise(700, 50)
+  const id = addressOf(bytes)
+  const { objects, replication } = service.parts
+  const targets = (replication?.replicas.targets ?? []).filter((target) => target instanceof DriveTarget)
+  const [kept = assert.fail('no drive'), spare = assert.fail('one drive')] = targets
+  // Of a record this long the index has only where it is.
+  const copy = { id, bytes, type: 'x'.repeat(600), chunkSize: CHUNK, owners: [] }
+  drives.slow.set('a', 10)
+  for (let afterMs = 0; afterMs < 10; afterMs += 0.5) {
+    const version = 2 * afterMs * 10
+    await service.world.run(kept.put({ ...copy, version: version + 1 }))
+    await service.world.run(spare.put({ ...copy, version: version + 2 }))
+    const asked = objects.stat(id)
+    await service.sleep(afterMs)
+    const [facts] = await service.world.run(Promise.all([asked, spare.drop(id, version + 2)]))
+    assert.equal(facts?.size, 700, `${afterMs} ms after the question`)
+  }
   await service.stop()
 })

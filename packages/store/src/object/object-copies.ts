@@ -68,7 +68,9 @@ export class ObjectCopies {
     this.#references = references
   }
 
+  /** What is going is not known as an object any more, and not yet as gone: that is waited for. */
   async known(id: Address): Promise<KnownVersion> {
+    await this.#objects.removalOver(id)
     const entry = this.#store.lookupNewest(KIND.object, digestOf(id))
     return entry === undefined ? { tag: 'absent' } : await this.#versionOf(id, entry)
   }

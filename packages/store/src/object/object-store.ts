@@ -262,6 +262,14 @@ export class ObjectStore {
     if (gone.length > 0) await this.#store.index.flush()
   }
 
+  /** Waits until a removal that is under way is over, well or badly. */
+  async removalOver(id: Address): Promise<void> {
+    const underWay = this.#presence.get(id)
+    if (underWay?.tag !== 'removal') return
+    // Whoever removes hears of it.
+    await underWay.token.durable().catch(() => undefined)
+  }
+
   #submitTombstones(id: Address, drafts: readonly Draft[]): Submission {
     const onSettled = (): void => presence.settle(this.#presence, id, removal)
     const removal = this.#store.submit(drafts, { freesSpace: true, onSettled })

@@ -1,5 +1,5 @@
 /** Objects as the routes ask for them, wherever their copies are. */
-import { CairnError, toCairnError } from '@cairn/kernel'
+import { CairnError, isKind, toCairnError } from '@cairn/kernel'
 import type { ObjectFacts } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import type { Objects } from '../domain/objects.ts'
@@ -7,6 +7,9 @@ import type { ObjectTarget } from '../targets/target.ts'
 import { newestOf } from '../targets/version-core.ts'
 import type { RemoteObjects } from './remote-objects.ts'
 import type { Asked, Replicas } from './replicas.ts'
+
+/** What is looked for may go while somebody looks; it does not go again and again. */
+const LOOKS_MAX = 3
 
 export class ReplicatedObjects implements Objects {
   readonly #replicas: Replicas
@@ -23,8 +26,13 @@ export class ReplicatedObjects implements Objects {
   }
 
   async stat(id: Address): Promise<ObjectFacts | undefined> {
-    const holder = await this.#replicas.own.holder(id)
-    if (holder !== undefined) return await holder.drive.contents.storage.objects.stat(id)
+    for (let look = 1; look <= LOOKS_MAX; look += 1) {
+      const holder = await this.#replicas.own.holder(id)
+      if (holder === undefined) break
+      const facts = await holder.drive.contents.storage.objects.stat(id)
+      // Nothing if it went between the two: deleted, or as a copy too many.
+      if (facts !== undefined) return facts
+    }
     if (this.#replicas.targets.every(({ identity }) => identity.kind === 'drive')) {
       this.#replicas.mustReachEnough(await this.#replicas.ask(id))
       return undefined
@@ -50,10 +58,18 @@ export class ReplicatedObjects implements Objects {
 
   /** Every copy is held, the one that decides about deletes first. */
   async hold(owner: string, id: Address): Promise<void> {
-    const { copies } = await this.#copies(id)
-    if (copies.length === 0) throw new CairnError('NotFound', `There is no object ${id} to hold.`)
-    this.#replicas.mustBeSpread(id, copies)
-    for (const target of copies) await target.hold(owner, id, this.#replicas.call())
+    for (let look = 1; ; look += 1) {
+      const { copies } = await this.#copies(id)
+      if (copies.length === 0) throw new CairnError('NotFound', `There is no object ${id} to hold.`)
+      this.#replicas.mustBeSpread(id, copies)
+      try {
+        for (const target of copies) await target.hold(owner, id, this.#replicas.call())
+        return
+      } catch (error) {
+        // One of them went since: deleted, and then the next look says so, or as a copy too many.
+        if (!isKind(error, 'NotFound') || look === LOOKS_MAX) throw error
+      }
+    }
   }
 
   async release(owner: string, id: Address): Promise<boolean> {
