@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Deadline, MemoryLog, MemoryMetrics, systemRuntime, virtualRuntime } from '@cairn/kernel'
 import { openPack, type Pack, type PackMachine } from '@cairn/packs'
-import { inlineInflate, MemoryDisk, openIsolated, RealDisk, threadInflate, type Workers } from '@cairn/platform'
+import { MemoryDisk, openIsolated, RealDisk, threadInflate, type Workers } from '@cairn/platform'
 import { archiveOf } from '../../../packages/packs/test/archive.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
 import { bytesOf } from '../inputs.ts'
@@ -50,7 +50,7 @@ const pmtiles: FuzzTarget = {
     await file.append([input])
     await file.close()
     const deadline = Deadline.after(runtime.clock, 5000)
-    const machine = { runtime, disk, isolated: NO_WORKERS, inflate: inlineInflate }
+    const machine = { runtime, disk, isolated: NO_WORKERS, inflate: threadInflate }
     await using pack = await openPack(machine, '/pack', { deadline })
     await askAll(pack, deadline)
   },
