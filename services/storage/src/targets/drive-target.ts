@@ -58,8 +58,12 @@ export class DriveTarget implements ObjectTarget {
   }
 
   async known(ids: readonly Address[]): Promise<readonly KnownCopy[]> {
-    const { storage } = this.drive.contents
-    return await Promise.all(ids.map(async (id) => this.#copyOf(id, await storage.copies.known(id))))
+    return await Promise.all(ids.map(async (id) => this.#withOwners(id, await this.look(id))))
+  }
+
+  /** What it knows of one, but for who holds it: every read asks this. */
+  async look(id: Address): Promise<KnownCopy> {
+    return this.#copyOf(id, await this.drive.contents.storage.copies.known(id))
   }
 
   async missing(ids: readonly Address[], { upload }: ChunkPlace): Promise<readonly Address[]> {
@@ -136,14 +140,13 @@ export class DriveTarget implements ObjectTarget {
   #copyOf(id: Address, known: KnownVersion): KnownCopy {
     if (known.tag !== 'object') return known
     const isProved = this.#options.isProved(this.drive, id, known.lsn)
-    const owners = this.drive.contents.storage.objects.holds.owners(id)
-    return {
-      tag: 'object',
-      version: known.version,
-      isProved,
-      ...(known.isStriped === true ? { isStriped: true } : {}),
-      ...(owners.length > 0 ? { owners } : {}),
-    }
+    const copy = { tag: 'object', version: known.version, isProved } as const
+    return known.isStriped === true ? { ...copy, isStriped: true } : copy
+  }
+
+  #withOwners(id: Address, known: KnownCopy): KnownCopy {
+    const owners = known.tag === 'object' ? this.drive.contents.storage.objects.holds.owners(id) : []
+    return known.tag === 'object' && owners.length > 0 ? { ...known, owners } : known
   }
 
   /** A drive that fails in the middle of a write is a drive that does not take it; another one may. */

@@ -26,8 +26,7 @@ export class OwnCopies {
   async driveFor(object: Address): Promise<DriveTarget> {
     const up = this.#inOrder(object).filter((target) => target.health().tag === 'up')
     for (const target of up) {
-      const [known] = await target.known([object])
-      if (known?.tag === 'object') return target
+      if ((await target.look(object)).tag === 'object') return target
     }
     return this.landing(object)
   }
@@ -89,7 +88,7 @@ export class OwnCopies {
   /** The drive with the newest copy, unless a delete is newer; none of those that cannot be read. */
   async holder(id: Address): Promise<DriveTarget | undefined> {
     const readable = this.readable(id)
-    const known = await Promise.all(readable.map(async (target) => (await target.known([id]))[0] ?? ABSENT))
+    const known = await Promise.all(readable.map(async (target) => await target.look(id)))
     const newest = newestOf(known)
     return newest.tag === 'object' ? readable[known.indexOf(newest)] : undefined
   }

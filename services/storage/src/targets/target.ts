@@ -44,7 +44,7 @@ export type KnownCopy =
       readonly isProved: boolean
       /** It is erasure-coded, and this target keeps a share of its shards. */
       readonly isStriped?: true
-      /** Who holds it there, if anybody does. */
+      /** Who holds it there, if anybody does; not in a page. */
       readonly owners?: readonly string[]
     }
   | { readonly tag: 'tombstone'; readonly version: number }
