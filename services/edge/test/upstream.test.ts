@@ -252,6 +252,17 @@ describe('an upstream that fails', () => {
     )
   })
 
+  test('of no bytes is nothing to decode: 204 with a coding that the client does not take', async () => {
+    for (const caching of [FRESH, { 'cache-control': 'no-store' }])
+      await withEdge(
+        () => ({ status: 204, headers: { ...caching, 'content-encoding': 'gzip' } }),
+        async (edge) => {
+          for (const _again of [1, 2])
+            assert.equal((await edge.get(PATH, { 'accept-encoding': 'identity' })).status, 204)
+        },
+      )
+  })
+
   test('a client that does not take the stored coding gets the plain bytes, under a tag of their own', async () => {
     const plain = noise(5000)
     await withEdge(

@@ -8,32 +8,24 @@
  *                                                                   └─ private, and not ours ──▶ a fill of our own
  */
 import { CairnError, type Runtime } from '@cairn/kernel'
-import { CODINGS, empty, type Inflate, type IngressResponse, judgeConditions, openCoded } from '@cairn/platform'
-import { addressOf, entityTagOf, parseHttpDate } from '@cairn/wire'
+import { CODINGS, type Inflate, type IngressResponse } from '@cairn/platform'
 import { accepts, knownCoding, preferredCoding } from '../answers/accept-encoding.ts'
-import {
-  cachingHeaders,
-  type EntryAnswers,
-  growingHeaders,
-  headerArray,
-  toldOf,
-  withVary,
-} from '../answers/entry-answer.ts'
-import { SANDBOXED } from '../answers/guard-headers.ts'
-import { type AnyContext, collect, inMemory, type Serving, serve } from '../answers/serve.ts'
+import { type EntryAnswers, toldOf } from '../answers/entry-answer.ts'
+import { type AnyContext, serve } from '../answers/serve.ts'
 import type { CacheOutcome } from '../caching/cache-status.ts'
 import { invalidatedBy } from '../caching/invalidation.ts'
 import { mayStandIn, type RequestDirectives, requestDirectives, useOf } from '../caching/reuse.ts'
-import { freshnessOf, type Headers, type ResponseHead, ttlMs } from '../caching/stored-response.ts'
+import { type Headers, ttlMs } from '../caching/stored-response.ts'
 import { keptHeaders } from '../caching/storing.ts'
 import { type FieldOf, isSelected, selectingOf } from '../caching/vary.ts'
 import type { StoredEntry } from '../cas/entry.ts'
 import type { EdgeConfig } from '../config.ts'
-import { badUpstream, inflatesTooFar, methodNotAllowed, notAllowed, notCached } from '../errors.ts'
+import { badUpstream, methodNotAllowed, notAllowed, notCached } from '../errors.ts'
 import { askUpstream, bodyOf, giveUp, type UpstreamAnswer } from './ask-upstream.ts'
 import type { FillState, Growth } from './fill.ts'
 import { type FillSurroundings, fillUpstream, type UpstreamFill } from './fill-upstream.ts'
 import { isFinal, type Joined } from './fills.ts'
+import { type Asked, decoded, type Passing, passOn, servingOf } from './pass-on.ts'
 import type { UpstreamRoute } from './upstream-route.ts'
 
 /** Another client's answer was private, or selected by something else; after this many, something is odd. */
@@ -47,16 +39,12 @@ export interface UpstreamAnswersOptions extends FillSurroundings {
 }
 
 /** What a request asks for, worked out once. */
-interface Wanted {
-  readonly context: AnyContext
-  readonly config: EdgeConfig
-  readonly route: UpstreamRoute
+interface Wanted extends Asked {
   readonly url: URL
   readonly key: string
   readonly headers: Headers
   readonly fieldOf: FieldOf
   readonly request: RequestDirectives
-  readonly acceptEncoding: string | undefined
 }
 
 type Why = Extract<CacheOutcome, { tag: 'forwarded' }>['why']
@@ -146,11 +134,6 @@ export class UpstreamAnswers {
     }
   }
 
-  #serving({ config, route }: Wanted): Serving {
-    const { clock, metrics } = this.#around.runtime
-    return { metrics, nowMs: clock.wall(), multiRange: config.http.enable_multi_range, route: route.name }
-  }
-
   #hit(wanted: Wanted, entry: StoredEntry, now: number): IngressResponse | Promise<IngressResponse> {
     const { cas, runtime } = this.#around
     cas.touch(entry)
@@ -171,42 +154,10 @@ export class UpstreamAnswers {
     const what = entries.representation(entry, runtime.clock.wall(), outcome)
     const coding = knownCoding(entry.headers['content-encoding'])
     if (coding === undefined || entry.body.size === 0 || accepts(acceptEncoding, coding))
-      return serve(context, what, this.#serving(wanted))
+      return serve(context, what, servingOf(runtime, wanted))
     const told = toldOf(entry.freshness, runtime.clock.wall(), outcome)
     const body = cas.read(entry.body, { first: 0, last: entry.body.size - 1 })
-    return this.#decoded(wanted, entry.status, entry.headers, body, told)
-  }
-
-  /** The same without its coding, for a client that does not take it: another representation, with another tag. */
-  async #decoded(
-    wanted: Wanted,
-    status: number,
-    headers: Headers,
-    body: AsyncIterable<Uint8Array>,
-    told: readonly string[],
-  ): Promise<IngressResponse> {
-    const { decompress_max_bytes: bytesMax, decompress_max_ratio: ratioMax } = wanted.config.ingress
-    const coding = knownCoding(headers['content-encoding'])
-    if (coding === undefined) throw badUpstream('uses a coding that is not known')
-    let bytes: Uint8Array
-    try {
-      bytes = await openCoded(this.#around.inflate, coding, await collect(body, bytesMax), { bytesMax, ratioMax })
-    } catch (error) {
-      if (error instanceof CairnError && error.kind === 'TooLarge') throw inflatesTooFar(bytesMax)
-      throw error instanceof CairnError && error.kind === 'Malformed' ? badUpstream('sent a broken coding') : error
-    }
-    const { 'content-encoding': _coding, etag: _etag, 'content-md5': _md5, ...rest } = withVary(headers)
-    const etag = entityTagOf(addressOf(bytes))
-    const described = [...headerArray(rest, new Set(['content-type', 'age'])), 'ETag', etag, ...told]
-    const what = {
-      status,
-      etag,
-      type: headers['content-type'],
-      headers: [...described, 'Accept-Ranges', 'bytes', ...SANDBOXED],
-      cachingHeaders: described,
-      ...inMemory(bytes),
-    }
-    return serve(wanted.context, what, this.#serving(wanted))
+    return decoded(this.#around, wanted, { status: entry.status, headers: entry.headers, body }, told)
   }
 
   #refresh(wanted: Wanted, entry: StoredEntry): void {
@@ -294,16 +245,17 @@ export class UpstreamAnswers {
     }
   }
 
+  /** While it grows, at the pace of the one who reads. */
   #readAlong(
     wanted: Wanted,
     joined: Joined,
-    growth: Growth,
+    { head, body, length }: Growth,
     outcome: CacheOutcome,
   ): IngressResponse | Promise<IngressResponse> {
-    const { head, body, length } = growth
     const { context, route } = wanted
     const { metrics } = this.#around.runtime
     const labels = { route: route.name }
+    const letGo = (): void => joined[Symbol.dispose]()
     const read = async function* (): AsyncGenerator<Uint8Array> {
       try {
         for await (const piece of body.read(context.signal)) {
@@ -311,56 +263,28 @@ export class UpstreamAnswers {
           yield piece
         }
       } finally {
-        joined[Symbol.dispose]()
+        letGo()
       }
     }
-    const told = toldOf(freshnessOf(head), this.#around.runtime.clock.wall(), outcome)
-    const coding = knownCoding(head.headers['content-encoding'])
-    if (coding !== undefined && !accepts(wanted.acceptEncoding, coding))
-      return this.#decoded(wanted, head.status, head.headers, read(), told)
-    if (isUnchanged(context, head)) {
-      joined[Symbol.dispose]()
-      return empty(304, [...cachingHeaders(head.headers), ...told])
-    }
-    const type = head.headers['content-type']
-    const headers = [...growingHeaders(head.headers), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
-    if (length !== undefined) headers.push('Content-Length', String(length))
-    if (head.status === 204 || head.status === 205 || context.method === 'HEAD') {
-      joined[Symbol.dispose]()
-      return {
-        status: head.status,
-        headers: head.status === 204 ? headers.slice(0, length === undefined ? undefined : -2) : headers,
-      }
-    }
-    return { status: head.status, headers, body: read() }
+    const answer = { head, headers: head.headers, length: length?.toString(), body: read(), letGo }
+    return passOn(this.#around, wanted, answer, outcome)
   }
 
   /** Straight from the upstream to the one who asked. */
   #private(wanted: Wanted, answer: UpstreamAnswer, outcome: CacheOutcome): IngressResponse | Promise<IngressResponse> {
-    const { context, route } = wanted
     const { runtime } = this.#around
     const { head } = answer
-    const kept = keptHeaders(head.headers, route.responseNames)
-    const told = toldOf(freshnessOf(head), runtime.clock.wall(), outcome)
-    const coding = knownCoding(kept['content-encoding'])
-    const body = bodyOf({ runtime }, route.name, answer)
-    if (coding !== undefined && context.method !== 'HEAD' && !accepts(wanted.acceptEncoding, coding))
-      return this.#decoded(wanted, head.status, kept, body, told)
-    if (isUnchanged(context, head)) {
-      giveUp(answer)
-      return empty(304, [...cachingHeaders(kept), ...told])
-    }
-    const type = kept['content-type']
-    const headers = [...growingHeaders(kept), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
-    const length = head.headers['content-length']
-    if (context.method === 'HEAD' || head.status === 204 || head.status === 205 || head.status === 304) {
+    const { 'content-length': said = '' } = head.headers
+    const passing: Passing = {
+      head,
+      headers: keptHeaders(head.headers, wanted.route.responseNames),
+      length: /^\d+$/.test(said) ? said : undefined,
+      // What was asked for by HEAD has none.
+      body: wanted.context.method === 'HEAD' ? undefined : bodyOf({ runtime }, wanted.route.name, answer),
       // Nothing was read of it and nobody will. Returning a generator that has not begun runs none of its code.
-      giveUp(answer)
-      const isTold = length !== undefined && context.method === 'HEAD'
-      return { status: head.status, headers: isTold ? [...headers, 'Content-Length', length] : headers }
+      letGo: () => giveUp(answer),
     }
-    if (length !== undefined && /^\d+$/.test(length)) headers.push('Content-Length', length)
-    return { status: head.status, headers, body }
+    return passOn(this.#around, wanted, passing, outcome)
   }
 }
 
@@ -369,15 +293,6 @@ async function settled({ fill }: Joined, { headers, signal }: AnyContext): Promi
   const waitsForEnd = ['range', 'if-none-match', 'if-match', 'if-modified-since', 'if-unmodified-since'] as const
   const isPatient = waitsForEnd.some((name) => headers.slot(name) !== undefined)
   return await fill.state.until((state) => (isPatient ? isFinal(state) : state.tag !== 'asking'), { signal })
-}
-
-/** Whether the client has what the upstream just sent us, which we do not keep. */
-function isUnchanged({ method, headers }: AnyContext, head: ResponseHead): boolean {
-  if (head.status !== 200) return false
-  const nowMs = head.receivedAt
-  const { etag, 'last-modified': modified } = head.headers
-  const current = { etag, lastModified: parseHttpDate(modified ?? '', nowMs) }
-  return judgeConditions({ method, headers, nowMs }, current) === 'not-modified'
 }
 
 function outcomeOf(

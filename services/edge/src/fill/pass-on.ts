@@ -1,0 +1,114 @@
+/** Answers that are handed on as they come, in the coding that the client takes, and 304 to whoever has them. */
+import { CairnError, type Runtime } from '@cairn/kernel'
+import { empty, type Inflate, type IngressResponse, judgeConditions, openCoded } from '@cairn/platform'
+import { addressOf, entityTagOf, parseHttpDate } from '@cairn/wire'
+import { accepts, knownCoding } from '../answers/accept-encoding.ts'
+import { cachingHeaders, growingHeaders, headerArray, toldOf, withVary } from '../answers/entry-answer.ts'
+import { SANDBOXED } from '../answers/guard-headers.ts'
+import { type AnyContext, collect, inMemory, type Serving, serve } from '../answers/serve.ts'
+import type { CacheOutcome } from '../caching/cache-status.ts'
+import { freshnessOf, type Headers, type ResponseHead } from '../caching/stored-response.ts'
+import type { EdgeConfig } from '../config.ts'
+import { badUpstream, inflatesTooFar } from '../errors.ts'
+import type { UpstreamRoute } from './upstream-route.ts'
+
+/** Whom it is for. */
+export interface Asked {
+  readonly context: AnyContext
+  readonly config: EdgeConfig
+  readonly route: UpstreamRoute
+  readonly acceptEncoding: string | undefined
+}
+
+export interface PassingMachine {
+  readonly runtime: Runtime
+  readonly inflate: Inflate
+}
+
+/** An answer of an upstream on its way through. */
+export interface Passing {
+  readonly head: ResponseHead
+  /** Those of its headers that are kept. */
+  readonly headers: Headers
+  readonly length: string | undefined
+  readonly body: AsyncIterable<Uint8Array> | undefined
+  /** Of the body that nobody reads. */
+  readonly letGo: () => void
+}
+
+export function servingOf({ clock, metrics }: Runtime, { config, route }: Asked): Serving {
+  return { metrics, nowMs: clock.wall(), multiRange: config.http.enable_multi_range, route: route.name }
+}
+
+/** An answer that is not stored, or not yet: as it comes, and 304 to whoever has it. */
+export function passOn(
+  machine: PassingMachine,
+  asked: Asked,
+  { head, headers, length, body, letGo }: Passing,
+  outcome: CacheOutcome,
+): IngressResponse | Promise<IngressResponse> {
+  const { context } = asked
+  const { status } = head
+  const told = toldOf(freshnessOf(head), machine.runtime.clock.wall(), outcome)
+  const coding = knownCoding(headers['content-encoding'])
+  const isBodyless = status === 204 || status === 205 || status === 304
+  if (coding !== undefined && body !== undefined && !isBodyless && !accepts(asked.acceptEncoding, coding))
+    return decoded(machine, asked, { status, headers, body }, told)
+  if (isUnchanged(context, head)) {
+    letGo()
+    return empty(304, [...cachingHeaders(headers), ...told])
+  }
+  const type = headers['content-type']
+  const described = [...growingHeaders(headers), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
+  const isHead = context.method === 'HEAD'
+  if (length !== undefined && (isHead || !isBodyless)) described.push('Content-Length', length)
+  if (!isHead && !isBodyless && body !== undefined) return { status, headers: described, body }
+  letGo()
+  return { status, headers: described }
+}
+
+interface Coded {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/** The same without its coding, for a client that does not take it: another representation, with another tag. */
+export async function decoded(
+  { runtime, inflate }: PassingMachine,
+  asked: Asked,
+  { status, headers, body }: Coded,
+  told: readonly string[],
+): Promise<IngressResponse> {
+  const { decompress_max_bytes: bytesMax, decompress_max_ratio: ratioMax } = asked.config.ingress
+  const coding = knownCoding(headers['content-encoding'])
+  if (coding === undefined) throw badUpstream('uses a coding that is not known')
+  let bytes: Uint8Array
+  try {
+    bytes = await openCoded(inflate, coding, await collect(body, bytesMax), { bytesMax, ratioMax })
+  } catch (error) {
+    if (error instanceof CairnError && error.kind === 'TooLarge') throw inflatesTooFar(bytesMax)
+    throw error instanceof CairnError && error.kind === 'Malformed' ? badUpstream('sent a broken coding') : error
+  }
+  const { 'content-encoding': _coding, etag: _etag, 'content-md5': _md5, ...rest } = withVary(headers)
+  const etag = entityTagOf(addressOf(bytes))
+  const described = [...headerArray(rest, new Set(['content-type', 'age'])), 'ETag', etag, ...told]
+  const what = {
+    status,
+    etag,
+    type: headers['content-type'],
+    headers: [...described, 'Accept-Ranges', 'bytes', ...SANDBOXED],
+    cachingHeaders: described,
+    ...inMemory(bytes),
+  }
+  return serve(asked.context, what, servingOf(runtime, asked))
+}
+
+/** Whether the client has what the upstream just sent us, which we do not keep. */
+function isUnchanged({ method, headers }: AnyContext, head: ResponseHead): boolean {
+  if (head.status !== 200) return false
+  const nowMs = head.receivedAt
+  const { etag, 'last-modified': modified } = head.headers
+  const current = { etag, lastModified: parseHttpDate(modified ?? '', nowMs) }
+  return judgeConditions({ method, headers, nowMs }, current) === 'not-modified'
+}
