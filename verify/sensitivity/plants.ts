@@ -389,7 +389,7 @@ const STORAGE: readonly Plant[] = [
     id: 'held-elsewhere',
     name: 'a delete asks one copy whether it is held, and not the others',
     file: 'services/storage/src/replication/replicas.ts',
-    find: "if (asked.some(({ known }) => known.tag === 'object' && known.owners !== undefined)) throw referenced(id)",
+    find: 'if (owners.length > 0) throw referenced(id, owners)',
     replace: '',
     expects: 'simulator',
   },

@@ -74,6 +74,8 @@ export function underReplicated(made: number, wanted: number): CairnError {
 
 /** As many targets are away as there are copies: whether there is such an object cannot be said now. */
 export function copiesAway(away: number): CairnError {
-  const detail = `${away} targets that may hold copies do not answer; try again when they are back.`
+  const who =
+    away === 1 ? 'A target that may hold a copy does not answer' : `${away} targets that may hold copies do not answer`
+  const detail = `${who}; try again when all are back.`
   return new CairnError('StorageBusy', detail, { code: 'copies_away', retryAfterMs: 5000 })
 }

@@ -11,6 +11,8 @@ import { decodeHold, encodeHold } from './object-record.ts'
 import { holdOfKey, holdsOf } from './reference-keys.ts'
 
 const OWNER_BYTES_MAX = 128
+/** Of those who hold an object, so many are named to whoever would remove it. */
+const NAMED_MAX = 3
 
 export class Holds {
   readonly #store: Store
@@ -115,8 +117,10 @@ export function checkOwner(owner: string): string {
   throw new CairnError('Malformed', `An owner has 1 to ${OWNER_BYTES_MAX} letters, digits or ._:@/- characters.`)
 }
 
-export function referenced(id: Address): CairnError {
-  return new CairnError('Conflict', `${id} is held; release it first.`, { code: 'referenced' })
+export function referenced(id: Address, owners: readonly string[]): CairnError {
+  const others = owners.length > NAMED_MAX ? ` and ${owners.length - NAMED_MAX} more` : ''
+  const detail = `${id} is held by ${owners.slice(0, NAMED_MAX).join(', ')}${others}; release it first.`
+  return new CairnError('Conflict', detail, { code: 'referenced' })
 }
 
 export function holdDraft(owner: string, id: Address): Draft {

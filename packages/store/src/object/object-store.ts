@@ -247,7 +247,7 @@ export class ObjectStore {
       await decision.token.durable()
       return true
     }
-    if (this.holds.isHeld(id)) throw referenced(id)
+    if (this.holds.isHeld(id)) throw referenced(id, this.holds.owners(id))
     await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id))]).durable()
     return true
   }
@@ -255,7 +255,7 @@ export class ObjectStore {
   /** Writes a tombstone with a version, whether or not the object is here, and ends these holds; without them it must not be held. */
   async bury(id: Address, version: number, holds: readonly Uint8Array[] | undefined): Promise<void> {
     await this.#store.index.flush()
-    if (holds === undefined && this.holds.isHeld(id)) throw referenced(id)
+    if (holds === undefined && this.holds.isHeld(id)) throw referenced(id, this.holds.owners(id))
     const gone = (holds ?? []).map((hold) => this.#store.tombstone(KIND.hold, hold))
     await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id), version), ...gone]).durable()
     // Whoever puts it again must not find it held.

@@ -15,7 +15,7 @@ import { copiesAway, underReplicated } from '../errors.ts'
 import type { OwnCopies } from '../targets/own-copies.ts'
 import { chooseCopies, placementOrder } from '../targets/placement-core.ts'
 import type { KnownCopy, ObjectTarget, Stored, TargetCall, TargetIdentity } from '../targets/target.ts'
-import { createVersions, newestOf, nextVersion, observe, type VersionClock } from '../targets/version-core.ts'
+import { createVersions, newestOf, nextVersion, observe, ownersOf, type VersionClock } from '../targets/version-core.ts'
 
 /** How often a write is begun again with a higher version. Each time it has heard of the highest there is. */
 const ATTEMPTS_MAX = 5
@@ -119,7 +119,8 @@ export class Replicas {
       // One that is away may be held: who deletes asks at least one of the copies that every hold is on.
       this.mustReachEnough(asked)
       if (newest.tag !== 'object') return false
-      if (asked.some(({ known }) => known.tag === 'object' && known.owners !== undefined)) throw referenced(id)
+      const owners = ownersOf(asked.map(({ known }) => known))
+      if (owners.length > 0) throw referenced(id, owners)
       if (await this.#bury(id, asked, nextVersion(this.#versions))) return true
     }
     throw underReplicated(0, this.copies)
