@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { leaks } from '@cairn/kernel'
+import { isKind, leaks } from '@cairn/kernel'
 import { MemoryKvOpener } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
 import { Storage } from '../src/storage.ts'
@@ -99,6 +99,19 @@ test('what is going is not known as an object any more', async () => {
   assert.equal(await storage.objects.stat(ID), undefined)
   assert.equal(await known(), 'tombstone 2')
   await removing
+})
+
+test('who comes to hold a copy while it is let go of does not hold the next one', async () => {
+  for (let steps = 0; steps < 60; steps += 1) {
+    await put(2 * steps + 1)
+    const dropped = storage.copies.drop(ID, 2 * steps + 1)
+    for (let step = 0; step < steps; step += 1) await Promise.resolve()
+    const held = storage.objects.hold('mailbox', ID).catch((error: unknown) => assert.ok(isKind(error, 'NotFound')))
+    await Promise.all([dropped, held])
+    await put(2 * steps + 2)
+    assert.deepEqual(storage.objects.holds.owners(ID), [], `after ${steps} steps`)
+    await storage.copies.drop(ID, 2 * steps + 2)
+  }
 })
 
 test('of a put and a delete at the same time the newer one is left', async () => {

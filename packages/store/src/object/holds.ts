@@ -70,18 +70,18 @@ export class Holds {
   /** Who holds it, those included whose hold is on its way. */
   owners(id: Address): string[] {
     if (!this.isHeld(id)) return []
-    const kept = this.#indexed(id).flatMap((hold) => {
-      const payload = this.#store.lookup(KIND.hold, hold)?.inline
+    const { from, to } = holdsOf(digestOf(id))
+    const kept = [...this.#store.index.kv.range({ from, to })].flatMap(({ key }) => {
+      const payload = this.#store.lookup(KIND.hold, holdOfKey(key))?.inline
       return payload === undefined ? [] : decodeHold(payload).owner
     })
     const coming = [...(this.#coming.get(id)?.values() ?? [])].flat()
     return [...new Set([...kept, ...coming])]
   }
 
-  /** The ids of all records that hold it. */
-  async records(id: Address): Promise<Uint8Array[]> {
-    await this.#store.index.flush()
-    return this.#indexed(id)
+  /** The ids of all records that hold it, or will: what is in line behind this step comes after them. */
+  records(id: Address): Uint8Array[] {
+    return this.owners(id).map((owner) => holdId(owner, digestOf(id)))
   }
 
   /** The index knows everything up to this LSN. */
@@ -91,11 +91,6 @@ export class Holds {
       this.#durable.delete(serial)
       this.#forget(id, serial)
     }
-  }
-
-  #indexed(id: Address): Uint8Array[] {
-    const { from, to } = holdsOf(digestOf(id))
-    return [...this.#store.index.kv.range({ from, to })].map(({ key }) => holdOfKey(key))
   }
 
   #begin(id: Address, owners: readonly string[]): number {

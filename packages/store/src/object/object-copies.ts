@@ -13,7 +13,7 @@ import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/entry-codec.ts'
 import { KIND, type Store } from '../store.ts'
 import { digestsOf, packDigests, tombstoneVersion } from './object-record.ts'
-import { isCutOtherwise, type ObjectCommit, type ObjectStore, type StripeCommit } from './object-store.ts'
+import { isCutOtherwise, type ObjectCommit, type ObjectStore, type Removal, type StripeCommit } from './object-store.ts'
 import type { References } from './references.ts'
 
 export type KnownVersion =
@@ -40,12 +40,6 @@ export interface VersionRow {
 
 export interface VersionedCommit extends ObjectCommit {
   readonly version: number
-}
-
-export interface Removal {
-  readonly version: number
-  /** Others have agreed that it goes: that somebody holds it here no longer matters. */
-  readonly isAgreed: boolean
 }
 
 interface Turn {
@@ -100,7 +94,7 @@ export class ObjectCopies {
         this.#store.journal.mustBeReady()
         return
       }
-      await this.#objects.bury(id, version, isAgreed ? await this.#objects.holds.records(id) : undefined)
+      await this.#objects.bury(id, { version, isAgreed })
     })
   }
 
@@ -109,7 +103,7 @@ export class ObjectCopies {
     await this.#inTurn(id, async () => {
       const known = await this.known(id)
       if (known.tag === 'object' && known.version === version)
-        await this.#objects.bury(id, 0, await this.#objects.holds.records(id))
+        await this.#objects.bury(id, { version: 0, isAgreed: true })
     })
   }
 

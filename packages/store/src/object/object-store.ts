@@ -70,6 +70,12 @@ export function isCutOtherwise(
   return chunkSize !== given.chunkSize && (given.manifest !== undefined || pages.length > 0)
 }
 
+export interface Removal {
+  readonly version: number
+  /** Others have agreed that it goes: that somebody holds it here no longer matters. */
+  readonly isAgreed: boolean
+}
+
 /** An object that is here, or that somebody else is putting. */
 type Known = Exclude<presence.PutDecision<Submission>, { tag: 'write' }>
 
@@ -252,11 +258,11 @@ export class ObjectStore {
     return true
   }
 
-  /** Writes a tombstone with a version, whether or not the object is here, and ends these holds; without them it must not be held. */
-  async bury(id: Address, version: number, holds: readonly Uint8Array[] | undefined): Promise<void> {
+  /** Writes a tombstone with a version, whether or not the object is here. If it is held that must be agreed on; the holds end. */
+  async bury(id: Address, { version, isAgreed }: Removal): Promise<void> {
     await this.#store.index.flush()
-    if (holds === undefined && this.holds.isHeld(id)) throw referenced(id, this.holds.owners(id))
-    const gone = (holds ?? []).map((hold) => this.#store.tombstone(KIND.hold, hold))
+    if (!isAgreed && this.holds.isHeld(id)) throw referenced(id, this.holds.owners(id))
+    const gone = this.holds.records(id).map((hold) => this.#store.tombstone(KIND.hold, hold))
     await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id), version), ...gone]).durable()
     // Whoever puts it again must not find it held.
     if (gone.length > 0) await this.#store.index.flush()
