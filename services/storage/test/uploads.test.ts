@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { type Address, addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
+import { windowsOf } from '../src/domain/window-core.ts'
 import { TestService } from './harness.ts'
 import { CHUNK, type ClientObject, clientObject, clientObjectOf, frames } from './objects.ts'
 
@@ -187,5 +188,25 @@ test('every object that comes in is announced, whichever way it came', async () 
       undefined,
     ],
   )
+  await service.stop()
+})
+
+test('a read goes on to its end though the object is put again in chunks of another size and the old ones are swept', async () => {
+  const service = await TestService.start({ config: { cache_bytes: 0 } })
+  const { bytes, id } = clientObject(40 * CHUNK + 77)
+  await service.ask('POST', '/o?stream', { body: bytes })
+  const { reader } = service.parts
+  const before = await service.world.run(reader.find(id))
+  const again = clientObjectOf(bytes, CHUNK / 2)
+  await send(service, again, await missing(service, again, 'other'), 'other')
+  assert.equal((await service.ask('PUT', `/m/${id}?upload=other`, { body: again.encoded })).status, 200)
+  await service.sleep(HOUR_MS + 200_000)
+  isProblem(await service.ask('GET', `/c/${clientObject(40 * CHUNK + 77).chunks[0]!.id}`), 404, 'not_found')
+  const read: Uint8Array[] = []
+  for (const window of windowsOf({ first: 5, last: bytes.length - 1 }, CHUNK)) {
+    using loaded = await service.world.run(reader.load(before!, window))
+    read.push(...loaded.pieces.map((piece) => piece.slice()))
+  }
+  assert.ok(Buffer.concat(read).equals(bytes.subarray(5)))
   await service.stop()
 })

@@ -3,11 +3,12 @@
  *
  *     object record ─▶ page (1024 chunk ids) ─▶ chunk        an object of one chunk is found under its own address
  */
+import { isKind } from '@cairn/kernel'
 import { type ChunkBytes, chunksOf, type ObjectFacts, PAGE_CHUNKS } from '@cairn/store'
 import { type Address, addressFromDigest } from '@cairn/wire'
 import { partGone } from '../errors.ts'
 import type { ChunkSource, ChunkUse } from './chunk-reader.ts'
-import type { Window } from './window-core.ts'
+import { recut, type Window } from './window-core.ts'
 
 const DIGEST_BYTES = 32
 
@@ -57,7 +58,19 @@ export class ObjectReader {
     return loaded(window, held)
   }
 
+  /** The window, proved. Of an object that was put again in chunks of another size since, it is made of those. */
   async load(object: StoredObject, window: Window): Promise<LoadedWindow> {
+    try {
+      return await this.#load(object, window)
+    } catch (error) {
+      const now = isKind(error, 'Integrity') ? await this.find(object.id) : undefined
+      const { chunkSize } = object.facts
+      if (now === undefined || now.facts.chunkSize === chunkSize) throw error
+      return await this.#load(now, recut(window, chunkSize, now.facts.chunkSize))
+    }
+  }
+
+  async #load(object: StoredObject, window: Window): Promise<LoadedWindow> {
     const held: ChunkBytes[] = []
     try {
       for (const { chunk } of window)

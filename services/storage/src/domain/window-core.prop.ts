@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { windowsOf } from './window-core.ts'
+import { recut, windowsOf } from './window-core.ts'
 
 test('windows cover the range exactly, in order, and none is much above 1 MiB', () => {
   const chunkSizes = fc.constantFrom(16_384, 65_536, 262_144, 1_048_576)
@@ -20,6 +20,21 @@ test('windows cover the range exactly, in order, and none is much above 1 MiB', 
         assert.ok(bytes > 0 && bytes < 1_048_576 + chunkSize)
       }
       assert.equal(at, last + 1)
+    }),
+  )
+})
+
+test('cut in another size, a window is the same bytes', () => {
+  const chunkSizes = fc.constantFrom(16_384, 65_536, 262_144, 1_048_576)
+  const bytesOf = (window: ReturnType<typeof recut>, chunkSize: number): string =>
+    window.map(({ chunk, from, to }) => `${chunk * chunkSize + from}…${chunk * chunkSize + to}`).join()
+  fc.assert(
+    fc.property(chunkSizes, chunkSizes, fc.nat(20_000_000), fc.nat(5_000_000), (one, other, first, length) => {
+      for (const window of windowsOf({ first, last: first + length }, one)) {
+        const there = recut(window, one, other)
+        for (const { from, to } of there) assert.ok(from >= 0 && from < to && to <= other)
+        assert.equal(bytesOf(recut(there, other, one), one), bytesOf(window, one))
+      }
     }),
   )
 })

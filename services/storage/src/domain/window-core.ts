@@ -18,19 +18,34 @@ export interface Piece {
 
 export type Window = readonly Piece[]
 
-export function* windowsOf({ first, last }: ByteRange, chunkSize: number): Generator<Window> {
+export function* windowsOf(range: ByteRange, chunkSize: number): Generator<Window> {
   let window: Piece[] = []
   let bytes = 0
+  for (const piece of piecesOf(range, chunkSize)) {
+    window.push(piece)
+    bytes += piece.to - piece.from
+    if (bytes < WINDOW_BYTES) continue
+    yield window
+    window = []
+    bytes = 0
+  }
+  if (window.length > 0) yield window
+}
+
+/** The bytes of a window of one size of chunks, as pieces of another. */
+export function recut(window: Window, chunkSize: number, other: number): Window {
+  const [first, last] = [window[0], window.at(-1)]
+  if (first === undefined || last === undefined) return []
+  const range = { first: first.chunk * chunkSize + first.from, last: last.chunk * chunkSize + last.to - 1 }
+  return [...piecesOf(range, other)]
+}
+
+function* piecesOf({ first, last }: ByteRange, chunkSize: number): Generator<Piece> {
   for (let at = first; at <= last; ) {
     const chunk = Math.floor(at / chunkSize)
     const from = at - chunk * chunkSize
     const to = Math.min(chunkSize, last + 1 - chunk * chunkSize)
-    window.push({ chunk, from, to })
-    bytes += to - from
+    yield { chunk, from, to }
     at += to - from
-    if (bytes < WINDOW_BYTES && at <= last) continue
-    yield window
-    window = []
-    bytes = 0
   }
 }
