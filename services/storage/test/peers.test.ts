@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
+import { windowsOf } from '../src/domain/window-core.ts'
 import { placementOrder } from '../src/targets/placement-core.ts'
 import { LyingPeer, Nodes, textOf } from './nodes.ts'
 import { CHUNK, clientObjectOf, frames } from './objects.ts'
@@ -201,5 +202,28 @@ test('while a node lets go of a copy too many, it reads and holds the object all
   }
   assert.ok(!(await has(spare)))
   isProblem(await nodes.at(spare).ask('DELETE', `/o/${id}`), 409, 'referenced')
+  await nodes.stop()
+})
+
+test('a read that began with a copy of this node goes on with those of others when that one is let go of', async () => {
+  const nodes = await new Nodes(['a', 'b', 'c'], { cache_bytes: 0 }).start()
+  const bytes = noise(5 * CHUNK, 11)
+  const id = addressOf(bytes)
+  await nodes.at('a').ask('POST', '/o?stream', { body: bytes })
+  const services = [...nodes.services.values()]
+  const known = await nodes.world.run(Promise.all(services.map(async ({ parts }) => (await parts.own.known([id]))[0])))
+  const holder = services[known.findIndex((each) => each?.tag === 'object')] ?? assert.fail('nobody has it')
+  const { reader, drives } = holder.parts
+  const object = (await nodes.world.run(reader.find(id))) ?? assert.fail('it is not there')
+  const { storage } = drives.open[0]!.contents
+  await nodes.world.run(storage.copies.drop(id, object.facts.version))
+  for (const chunk of (await holder.ask('GET', '/c')).fields()['chunks'] as string[])
+    assert.equal((await holder.ask('DELETE', `/c/${chunk}`)).status, 204)
+  const read: Uint8Array[] = []
+  for (const window of windowsOf({ first: 0, last: bytes.length - 1 }, CHUNK)) {
+    using loaded = await nodes.world.run(reader.load(object, window))
+    read.push(...loaded.pieces.map((piece) => piece.slice()))
+  }
+  assert.ok(Buffer.concat(read).equals(bytes))
   await nodes.stop()
 })

@@ -155,17 +155,18 @@ export class CopyReader implements ChunkSource {
     if (held === undefined) throw new CairnError('NotFound', `There is no chunk ${id} at this copy.`)
     // The chunk of an object of one chunk has its address: its name is its proof.
     if (target.identity.kind === 'drive' || use?.chunk === undefined || use.object === id) return held
-    if (await this.#isChunk(use, use.chunk, held.bytes)) return held
+    if (this.#isChunk(use, use.chunk, held.bytes)) return held
     held[Symbol.dispose]()
     this.#options.onDeceived(target)
     throw partGone(id)
   }
 
-  async #isChunk({ object, facts }: PartUse, chunk: number, bytes: Uint8Array): Promise<boolean> {
-    const isChunk = this.#options.remote.isChunk(object, facts.chunkSize, chunk, bytes)
+  #isChunk({ object, facts }: PartUse, chunk: number, bytes: Uint8Array): boolean {
+    const { remote } = this.#options
+    const isChunk = remote.isChunk(object, facts.chunkSize, chunk, bytes)
     if (isChunk !== undefined) return isChunk
-    // The name of the chunk came from a list here, which was proved when the object was put.
-    if ((await this.#replicas.own.holder(object)) !== undefined) return true
+    // The name of the chunk came from a list of this node, which was proved when the object was put.
+    if (!remote.areRemote(facts)) return true
     throw new CairnError('StorageBusy', 'The list of chunks of this object was let go; ask again.', {
       code: 'read_failed',
       retryAfterMs: 1000,

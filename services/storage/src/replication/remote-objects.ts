@@ -23,6 +23,7 @@ export class RemoteObjects {
   /** By object and size of chunks. */
   readonly #kept = new Map<string, Remote>()
   readonly #pages = new Map<Address, Uint8Array>()
+  readonly #facts = new WeakSet<ObjectFacts>()
   #bytes = 0
 
   manifest(id: Address, chunkSize: number): Manifest | undefined {
@@ -32,7 +33,14 @@ export class RemoteObjects {
   /** The facts of an object of this manifest, as if it were here. */
   factsOf({ size, type, chunkSize, version }: CopyFacts, manifest: Manifest | undefined): ObjectFacts {
     const pages = manifest === undefined ? new Uint8Array(0) : this.#keep(manifest).packed
-    return { size, type, chunkSize, version, pages }
+    const facts = { size, type, chunkSize, version, pages }
+    this.#facts.add(facts)
+    return facts
+  }
+
+  /** Whether these were told by another node, and not read from a record of this one. */
+  areRemote(facts: ObjectFacts): boolean {
+    return this.#facts.has(facts)
   }
 
   page(id: Address): Uint8Array | undefined {
