@@ -309,6 +309,21 @@ test('a drive that was away learns who holds what', async () => {
   await service.stop()
 })
 
+test('with one copy of each, what is on a drive that is there can be deleted, whichever other is away', async () => {
+  const drives = driveSwitch()
+  const service = await start(drives, { durability: { ...QUICK.durability, replication_factor: 1 } })
+  const bytes = noise(700, 1)
+  const id = addressOf(bytes)
+  await service.ask('PUT', `/o/${id}?hold=mailbox`, { body: bytes })
+  const home = await where(service, id)
+  for (const name of NAMES) if (name !== home) drives.gone.add(name)
+  await service.sleep(1000)
+  isProblem(await service.ask('DELETE', `/o/${id}`), 409, 'referenced')
+  assert.equal((await service.ask('DELETE', `/refs/mailbox/${id}`)).status, 204)
+  assert.equal((await service.ask('DELETE', `/o/${id}`)).status, 204)
+  await service.stop()
+})
+
 test('what is held may be on drives that are away: nobody deletes it meanwhile', async () => {
   const drives = driveSwitch()
   const service = await start(drives, {}, ['a', 'b', 'c', 'd'])

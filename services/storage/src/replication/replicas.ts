@@ -116,8 +116,9 @@ export class Replicas {
       const asked = await this.ask(id)
       const newest = newestOf(asked.map(({ known }) => known))
       if (newest.tag !== 'absent') this.observe(newest.version)
-      // One that is away may be held: who deletes asks at least one of the copies that every hold is on.
-      this.mustReachEnough(asked)
+      // One that is away may be held: who deletes asks at least one of the copies that every hold is on. Where there is
+      // one copy, this is it.
+      if (newest.tag !== 'object' || this.copies > 1) this.mustReachEnough(asked)
       if (newest.tag !== 'object') return false
       const owners = ownersOf(asked.map(({ known }) => known))
       if (owners.length > 0) throw referenced(id, owners)
@@ -143,8 +144,9 @@ export class Replicas {
     this.#mustBeEnough(made)
   }
 
-  /** A copy that is away when the object is released would still be held, and bring the hold back with it. */
+  /** Another copy that is away when the object is released would still be held, and bring the hold back with it. */
   mustReachAll(asked: readonly Asked[]): void {
+    if (this.copies === 1) return
     const reached = new Set(asked.map(({ target }) => target))
     const away = this.targets.filter((target) => !reached.has(target) && !this.#options.isExpired(target))
     if (away.length > 0) throw copiesAway(away.length)
