@@ -4,6 +4,8 @@ import { WRITER } from '../sim/settings.ts'
 import { readInputs } from './corpus.ts'
 import { Neighbourhood, requestOf, type Trouble } from './neighbourhood.ts'
 
+const DAY_MS = 24 * 3_600_000
+
 const TROUBLES: Readonly<Record<string, Trouble>> = {
   'its drive is full': {
     begin: async ({ drive }) => {
@@ -21,6 +23,18 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
   'its drive takes a hundred thousand times as long': {
     begin: async ({ faults }) => {
       faults.slowness = 100_000
+      await Promise.resolve()
+    },
+  },
+  'its clock is a day ahead of theirs': {
+    begin: async (machine) => {
+      machine.jumpWall(DAY_MS)
+      await Promise.resolve()
+    },
+  },
+  'its clock is a day behind theirs': {
+    begin: async (machine) => {
+      machine.jumpWall(-DAY_MS)
       await Promise.resolve()
     },
   },
