@@ -8,7 +8,14 @@
  *           at the end: any drives away that may be lost, and everything that was told still holds ◀───────┘
  */
 import { type Random, SeededRandom } from '@cairn/kernel'
-import { load, mustHold, settle, type Thing, thingsOf } from '../../../services/storage/test/copies-ledger.ts'
+import {
+  load,
+  mustBeHeldAsTold,
+  mustHold,
+  settle,
+  type Thing,
+  thingsOf,
+} from '../../../services/storage/test/copies-ledger.ts'
 import { askedStore, TestService } from '../../../services/storage/test/harness.ts'
 import {
   type DriveSwitch,
@@ -62,6 +69,7 @@ export async function simulateShards(seed: number): Promise<SimulationReport> {
       for (const thing of things) settle(thing)
       for (const thing of things) await mustHold(service, thing, 'the node')
     }
+    for (const thing of things) await mustBeHeldAsTold(service, thing)
     for (const name of some(DRIVES, PARITY, random)) scene.drives.gone.add(name)
     await world.sleep(MISSED_MS)
     for (const thing of things) await mustHold(service, thing, `a node without ${[...scene.drives.gone].join(' and ')}`)
