@@ -171,6 +171,13 @@ test('text that is not TOML is refused at its line and column', async () => {
   assert.match(lines[0]!, /^cairn\.toml:2:13: This is not TOML: \S.*\.$/)
 })
 
+test('what the parser takes for a date and is none is refused where it stands', async () => {
+  for (const gap of [' ', '\t', '\r']) {
+    const toml = `[storage]\ndata_dir = "a"\ndrain_deadline = 1979-${gap}5-27`
+    assert.deepEqual(await refused({ toml }), ['cairn.toml:3:24: This is not TOML: a key and = were expected here.'])
+  }
+})
+
 test('a section written as a value is refused, not overwritten', async () => {
   const lines = await refused({ toml: 'storage = 5\n', environment: { CAIRN__STORAGE__BIND_ADDR: 'x' } })
   assert.deepEqual(lines, ['cairn.toml:1:11: storage must be a table; got 5.'])

@@ -15,7 +15,7 @@ import type { Disk } from '../disk/disk.ts'
 import type { ConfigProblem, Places } from './problem.ts'
 import { type DeclaredKey, ENVIRONMENT_PREFIX } from './setting.ts'
 import { nearest } from './suggest.ts'
-import { type Path, TomlPlaces, tomlPlaces } from './toml-places.ts'
+import { type Path, TomlPlaces, tomlPlaces, UnclearToml } from './toml-places.ts'
 
 export interface ConfigFlag {
   /** As the user typed it, for origins and errors: `--port-base`. */
@@ -91,9 +91,10 @@ async function readFileLayer({ file, disk }: ConfigSources, problems: ConfigProb
   try {
     return { name, tree: plain(parse(text, { unsafeKeyBehaviour: 'throw' })), places: tomlPlaces(text) }
   } catch (error) {
-    if (!(error instanceof TomlError)) throw error
+    if (!(error instanceof TomlError) && !(error instanceof UnclearToml)) throw error
     const detail = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? ''
-    const place = `${name}:${error.line}:${error.column}`
+    const { line, column } = error instanceof UnclearToml ? error.place : error
+    const place = `${name}:${line}:${column}`
     problems.push({ reason: 'syntax', place, key: '', detail: `This is not TOML: ${detail}.` })
     return empty
   }

@@ -39,7 +39,17 @@ export class TomlPlaces {
   }
 }
 
-/** The places of everything in a text the parser has accepted. */
+/** The text is none that this can follow, though the parser took it: it takes `1979- 5-27` for a date, say. */
+export class UnclearToml extends Error {
+  readonly place: Place
+
+  constructor(place: Place) {
+    super('a key and = were expected here')
+    this.place = place
+  }
+}
+
+/** The places of everything in a text the parser has accepted; `UnclearToml` where it should not have. */
 export function tomlPlaces(text: string): TomlPlaces {
   const scanner = new Scanner(text)
   scanner.document()
@@ -103,6 +113,7 @@ class Scanner {
   /** `a.b = value` */
   #pair(table: Path): void {
     const keys = this.#keys()
+    if (this.#text[this.#at] !== '=') throw new UnclearToml(keys[0]?.place ?? this.#place())
     this.#at += 1
     this.#skip(SPACE)
     const value = this.#place()
@@ -167,6 +178,7 @@ class Scanner {
     for (let index = 0; ; index += 1) {
       this.#skip(VOID)
       if (this.#text[this.#at] === end) break
+      if (this.#at >= this.#text.length) throw new UnclearToml(this.#place())
       element(index)
       this.#skip(VOID)
       if (this.#text[this.#at] === ',') this.#at += 1
@@ -180,11 +192,11 @@ class Scanner {
     this.#at = pattern.lastIndex
   }
 
-  /** The text the pattern matches here. Only a text the parser refused can lack it. */
+  /** The text the pattern matches here. */
   #take(pattern: RegExp): string {
     pattern.lastIndex = this.#at
     const match = pattern.exec(this.#text)
-    if (match === null) throw new TypeError(`The TOML scanner was given text it cannot follow, at ${this.#at}.`)
+    if (match === null) throw new UnclearToml(this.#place())
     this.#at = pattern.lastIndex
     return match[0]
   }
