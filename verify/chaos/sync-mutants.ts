@@ -98,7 +98,7 @@ export const STORE_LIES: readonly Plant[] = [
   },
   {
     name: 'a hold is not written',
-    file: 'object/object-store.ts',
+    file: 'object/holds.ts',
     find: 'await this.#store.submit([draft]).durable()',
     replace: '',
   },
