@@ -272,8 +272,8 @@ export class ObjectStore {
   async removalOver(id: Address): Promise<void> {
     const underWay = this.#presence.get(id)
     if (underWay?.tag !== 'removal') return
-    // Whoever removes hears of it.
-    await underWay.token.durable().catch(() => undefined)
+    // If it fails, whoever removes hears of it; here it only matters that it is over.
+    await Promise.allSettled([underWay.token.durable()])
   }
 
   #submitTombstones(id: Address, drafts: readonly Draft[]): Submission {
