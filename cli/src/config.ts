@@ -17,7 +17,11 @@ export const init: Run = async ({ given }) => {
   } catch (cause) {
     const isThere = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST'
     if (isThere)
-      throw new CairnError('Conflict', `${path} is there already and stays as it is.`, { code: 'exists', cause })
+      throw new CairnError(
+        'Conflict',
+        `${path} is there already and stays as it is; name another file, or remove that one.`,
+        { code: 'exists', cause },
+      )
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new CairnError('Malformed', `${path} cannot be written: ${why}.`, { code: 'usage', cause })
   }

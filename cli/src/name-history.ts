@@ -19,7 +19,11 @@ export const show: Run = async (context) => {
   const at = versionOf(context, 'at')
   const proofPath = given.text('proof')
   if (proofPath !== undefined && (await isThere(proofPath)))
-    throw new CairnError('Conflict', `${proofPath} is there already and stays as it is.`, { code: 'exists_already' })
+    throw new CairnError(
+      'Conflict',
+      `${proofPath} is there already and stays as it is; name another file, or remove that one.`,
+      { code: 'exists_already' },
+    )
   return await withRegistry(context, async (registry) => {
     const found = await registry.client.name(name, at, registry.call())
     if (proofPath !== undefined) await writeProof(context, registry, { name, at, found }, proofPath)

@@ -82,7 +82,11 @@ export const adopt: Run = async (context) => {
 export const trust: Run = async (context) => {
   const path = context.given.text('output') ?? '-'
   if (path !== '-' && (await isThere(path)))
-    throw new CairnError('Conflict', `${path} is there already and stays as it is.`, { code: 'exists_already' })
+    throw new CairnError(
+      'Conflict',
+      `${path} is there already and stays as it is; name another file, or remove that one.`,
+      { code: 'exists_already' },
+    )
   return await withRegistry(context, async (registry) => {
     const found = await registry.client.trust(registry.call())
     const bytes = encodeTrust(found)

@@ -42,7 +42,11 @@ async function mayProve(key: string, path: string): Promise<void> {
     throw new CairnError('Malformed', detail, { code: 'usage' })
   }
   if (await isThere(path))
-    throw new CairnError('Conflict', `${path} is there already and stays as it is.`, { code: 'exists_already' })
+    throw new CairnError(
+      'Conflict',
+      `${path} is there already and stays as it is; name another file, or remove that one.`,
+      { code: 'exists_already' },
+    )
 }
 
 /** The proof, so that it continues what this user has seen of the log before. */
