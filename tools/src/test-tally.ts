@@ -107,11 +107,12 @@ export class TestTally {
   }
 
   #fail(place: string, why: string): string {
-    this.#failures.push(`${place}\n${indent(why)}`)
-    return ''
+    const failure = `${place}\n${indent(why)}`
+    this.#failures.push(failure)
+    return `${indent(failure)}\n`
   }
 
-  /** The verdict and the closing report: failures in full, skips with their reasons, then the totals. */
+  /** The verdict and the closing report: failures once more, skips with their reasons, then the totals. */
   end(): Verdict {
     const [passed, failed, skipped] = [this.#passed, this.#failures.length, this.#skips.length]
     const lines: string[] = []

@@ -46,6 +46,8 @@ describe('npm test', () => {
     const { status, out } = run()
     assert.equal(status, 1)
     assert.match(out, /Failed:\n {2}a\/one\.test\.ts:2 adds\n {4}Error: one is not two/)
+    // And at once: a long run need not end before one reads what is wrong.
+    assert.match(out, /a\/one\.test\.ts:2 adds\n {4}Error: one is not two[^]*\nFAIL a\/one\.test\.ts {2}1 tests/)
     assert.match(out, /\n0 passed, 1 failed, 0 skipped\n$/)
   })
 

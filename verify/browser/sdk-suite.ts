@@ -36,16 +36,45 @@ interface Case {
 
 const RANDOM = new SystemRandom()
 const OBJECT_BYTES = 3_000_000
+/** Bytes of an object's answer that come before the connection breaks: whole chunks, and a piece. */
+export const BREAK_AT_BYTES = 200_000
 
 /** A client behind somebody who spoils answers, and what it asked. */
 function behind(world: World, mode: Mode): { cairn: Cairn; asked: () => Promise<readonly Asked[]> } {
   const attempt = RANDOM.bytes(8).join('-')
   const via = (service: string): string => `${world.origin}/via/${mode}/${attempt}/${service}`
   const urls = { storageUrl: via('storage'), indexUrl: via('index'), registryUrl: via('registry') }
+  const breaking = async (url: URL | string, init?: RequestInit): Promise<Response> =>
+    breakingOnce(await fetch(url, init), async () => {
+      const range = new Headers(init?.headers).get('range') ?? ''
+      await fetch(`${world.origin}/break/${attempt}/${range}`)
+    })
   return {
-    cairn: new Cairn({ ...urls, token: world.token }),
+    cairn: new Cairn({ ...urls, token: world.token, ...(mode === 'dropping' ? { fetch: breaking } : {}) }),
     asked: async () => (await (await fetch(`${world.origin}/seen/${attempt}`)).json()) as Asked[],
   }
+}
+
+/**
+ * The answer, whose connection is broken once what comes before that was read: a stream that fails forgets what nobody
+ * has taken from it yet.
+ */
+function breakingOnce(answer: Response, breakIt: () => Promise<void>): Response {
+  if (answer.status !== 206) return answer
+  const reader = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined
+  let read = 0
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    if (read === BREAK_AT_BYTES) await breakIt()
+    const next = await reader?.read()
+    if (next?.done !== false) {
+      controller.close()
+      return
+    }
+    read += next.value.length
+    controller.enqueue(next.value)
+  }
+  const body = new ReadableStream({ pull }, { highWaterMark: 0 })
+  return new Response(body, { status: answer.status, headers: answer.headers })
 }
 
 /** Bytes like no others, so that nothing of them is there already. */

@@ -2,7 +2,8 @@
  * Where the SDK is tried: a real node, and in front of it somebody who tampers, breaks off, hangs, forges and refuses.
  *
  *     suite ─▶ /via/MODE/TRY/SERVICE/… ─▶ the service of the node, and back, spoiled as MODE says
- *        └───▶ /seen/TRY                  what was asked in that try
+ *        ├───▶ /seen/TRY                  what was asked in that try
+ *        └───▶ /break/TRY/RANGE           what is breaking off may do so now
  *     page  ─▶ /, /modules/…              the SDK and the suite
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -10,17 +11,17 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { EdgeNode, eventually } from '../chaos/edge/edge-node.ts'
 import { importMap, moduleAt } from './sdk-modules.ts'
-import type { Asked, World } from './sdk-suite.ts'
+import { type Asked, BREAK_AT_BYTES, type World } from './sdk-suite.ts'
 
 const NAME = 'page@1.0'
-/** Bytes of an object's answer that come before the connection breaks: whole chunks, and a piece. */
-const DROP_AFTER_BYTES = 200_000
 /** The byte of an object's answer that is another one. */
 const TAMPERED_BYTE = 150_000
 
 export class SdkWorld implements AsyncDisposable {
   readonly #server: Server
   readonly #asked = new Map<string, Asked[]>()
+  /** Answers that break off once it is said that what came of them was read, by try and range. */
+  readonly #breaking = new Map<string, ServerResponse>()
   /** Service, method and path of everything that was asked. */
   readonly requests = new Set<string>()
   #node: EdgeNode | undefined
@@ -78,6 +79,9 @@ export class SdkWorld implements AsyncDisposable {
       await this.#pass(request, response, { mode, attempt, service })
     } else if (first === 'seen') {
       response.end(JSON.stringify(this.#asked.get(mode) ?? []))
+    } else if (first === 'break') {
+      this.#breaking.get(`${mode}/${attempt}`)?.destroy()
+      response.end()
     } else if (path === '/') {
       response.setHeader('content-type', 'text/html')
       response.end(`<!doctype html><title>SDK</title><script type="importmap">${await importMap()}</script>`)
@@ -116,12 +120,12 @@ export class SdkWorld implements AsyncDisposable {
     const bytes = spoiled(via.mode, isObject, Buffer.from(await answer.arrayBuffer()), this.world.manifest)
     const headers = Object.fromEntries([...answer.headers].filter(([name]) => !HOP_HEADERS.includes(name)))
     response.writeHead(answer.status, { ...headers, 'content-length': bytes.length })
-    if (!dropped || bytes.length <= DROP_AFTER_BYTES) response.end(bytes)
-    else
-      response.write(bytes.subarray(0, DROP_AFTER_BYTES), () => {
-        // What was written still arrives; a reset could overtake it.
-        response.socket?.end()
-      })
+    if (!dropped || bytes.length <= BREAK_AT_BYTES) {
+      response.end(bytes)
+      return
+    }
+    this.#breaking.set(`${via.attempt}/${asked.range}`, response)
+    response.write(bytes.subarray(0, BREAK_AT_BYTES))
   }
 
   async #ask(request: IncomingMessage, body: Buffer, service: string, path: string): Promise<Response> {
