@@ -15,8 +15,10 @@ const ROWS = [...OWN_ROWS, ...commonRefusals(OPERATIONS)]
 
 function toml(...ingress: readonly string[]): string {
   const bind = 'bind_addr = "127.0.0.1:0"'
+  // The longest there is: on a busy machine all of curl's processes take a while.
+  const drain = 'drain_deadline = "5s"'
   const lines = ['[storage.ingress]', 'decompress_max_bytes = "512KiB"', ...ingress]
-  return ['[node]', bind, '[storage]', bind, ...lines, ''].join('\n')
+  return ['[node]', bind, '[storage]', bind, drain, ...lines, ''].join('\n')
 }
 
 function nameOf({ operation, target, status, code, bearer, headers = [] }: Row): string {
@@ -111,13 +113,10 @@ describe('storage asked by curl', { skip: hasCurl() ? false : 'tool absent: curl
     while ((await metric(asker.url, /^inflight_requests\{.*route="\/o"/)) === 0);
     node.signal('SIGTERM')
     await isDraining(asker.url)
-    for (const operation of OPERATIONS)
-      await asker.ask({
-        ...plainRow(operation, LARGE_ID),
-        status: 503,
-        code: 'draining',
-        answers: { connection: 'close' },
-      })
+    const refused = { status: 503, code: 'draining', answers: { connection: 'close' } } as const
+    await Promise.all(
+      OPERATIONS.map(async (operation) => await asker.ask({ ...plainRow(operation, LARGE_ID), ...refused })),
+    )
     upload.stdin?.end('the second half')
     assert.match(await heard(upload, /\}/), /"new":true/)
     assert.deepEqual(await node.ended, { code: 0, signal: null })

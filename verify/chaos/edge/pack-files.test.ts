@@ -177,10 +177,10 @@ for (const [format, times, make] of [
     const seen: Seen = { versions: new Set(), refused: 0 }
     let isOver = false
     const readers = Array.from({ length: READERS }, async (_, at) => await readOn(edge, at, seen, () => isOver))
-    await replaceOften(edge, path, make, times).finally(() => {
+    const replaced = replaceOften(edge, path, make, times).finally(() => {
       isOver = true
     })
-    await Promise.all(readers)
+    await Promise.all([replaced, ...readers])
     t.diagnostic(`${seen.versions.size} versions seen, ${seen.refused} answers were 503`)
     assert.ok(seen.versions.size > 5)
     if (format === 'PMTiles') assert.equal(seen.refused, 0)

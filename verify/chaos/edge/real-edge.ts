@@ -42,7 +42,9 @@ export async function startRealEdge(
     transport: new UndiciTransport(runtime),
   }
   const platform = createPlatform(runtime, { ...machine, lookup: nodeLookup })
-  const values = edgeSection.parse({ bind_addr: '127.0.0.1:0', ingress: { max_rps: 0 }, packs })
+  // On a busy machine opening a pack may take seconds; what is asked meanwhile waits for it.
+  const ingress = { max_rps: 0, request_timeout: '1m' }
+  const values = edgeSection.parse({ bind_addr: '127.0.0.1:0', ingress, packs })
   const host = {
     platform,
     config: new Config({ values, origins: {} }),

@@ -28,7 +28,7 @@ interface RealInterop {
   push(n: number): Promise<Told>
 }
 
-async function startInterop(place: RealPlace): Promise<RealInterop> {
+async function startInterop(place: RealPlace, upstreamP95 = '500ms'): Promise<RealInterop> {
   const storage = await startStorage(place)
   const weather = await ChaosProxy.open(Number(storage.url.port))
   place.onClose(async () => await weather[Symbol.asyncDispose]())
@@ -37,6 +37,7 @@ async function startInterop(place: RealPlace): Promise<RealInterop> {
   const values = interopSection.parse({
     bind_addr: '127.0.0.1:0',
     ingress: { max_rps: 0, request_timeout: '30s' },
+    brownout: { upstream_p95: upstreamP95 },
     providers: { github: { enabled: true, secrets: [{ env: 'HOOK_SECRET' }] } },
     // oxlint-disable-next-line unicorn/no-thenable -- a word of the configuration
     rules: [{ provider: 'github', event: 'push', then: 'mailbox:builds' }],
@@ -79,7 +80,8 @@ async function objectOf(interop: RealInterop): Promise<string> {
 
 test('interop: a burst of 5xx from storage begins a brownout; when it is over reads are served, and so is what GitHub sends', async () => {
   await using place = await RealPlace.open(INTEROP_METRICS, STORAGE_METRICS)
-  const interop = await startInterop(place)
+  // A busy machine is slow as well: here only errors count.
+  const interop = await startInterop(place, '1m')
   const object = await objectOf(interop)
   interop.weather.weather = { tag: 'reset' }
   const answers = [await interop.push(1)]
@@ -93,8 +95,7 @@ test('interop: a burst of 5xx from storage begins a brownout; when it is over re
     async () => await standing(interop, object),
     ({ read }) => read === 200,
   )
-  assert.deepEqual({ ...served, brownout: undefined }, { all: 503, reads: 200, read: 200, brownout: undefined })
-  assert.ok((served.brownout as string[]).includes('error_rate'), JSON.stringify(served))
+  assert.deepEqual(served, { all: 503, reads: 200, read: 200, brownout: ['error_rate'] })
   await eventually(
     async () => await interop.push(1),
     ({ status }) => status === 202,
