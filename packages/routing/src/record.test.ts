@@ -6,7 +6,14 @@ import { encodeCbor, peerIdFromKey } from '@cairn/wire'
 import { addressNamed, fieldsOf, seedOf } from '../test/peer.ts'
 import { ROUTING_METRICS } from './metrics.ts'
 import { Reach, type ReachOptions } from './reach.ts'
-import { issuedAtMs, type ProviderClaim, RECORD_TTL_MS, signRecord, verifyRecord } from './record.ts'
+import {
+  issuedAtMs,
+  type ProviderClaim,
+  RECORD_TTL_MS,
+  type SignedProviderRecord,
+  signRecord,
+  verifyRecord,
+} from './record.ts'
 import { providerOf, RecordGate } from './record-gate.ts'
 import { RecordSigner } from './record-signer.ts'
 
@@ -111,15 +118,36 @@ test('a node signs with a growing seq, for 24 hours, and not at all while nobody
   const clock = new VirtualClock(WALL_MS)
   let urls: readonly string[] = []
   const signer = new RecordSigner({ crypto, clock, seed: SEED, urls: () => urls })
+  const signed = (): SignedProviderRecord => {
+    const record = signer.sign(CLAIM.cid)
+    assert.ok(record !== undefined)
+    return record
+  }
   assert.equal(signer.sign(CLAIM.cid), undefined)
   urls = ['https://a.example']
-  const [first, second] = [signer.sign(CLAIM.cid), signer.sign(CLAIM.cid)]
-  clock.jumpWall(-5_000)
-  const third = signer.sign(CLAIM.cid)
-  assert.ok(first !== undefined && second !== undefined && third !== undefined)
-  assert.ok(first.seq < second.seq && second.seq < third.seq)
+  const first = signed()
   assert.equal(first.exp * 1000, WALL_MS + RECORD_TTL_MS)
   assert.equal(first.publisher, PUBLISHER)
+  clock.jumpWall(-5_000)
+  const second = signed()
+  assert.equal(
+    second.exp * 1000,
+    WALL_MS - 5_000 + RECORD_TTL_MS,
+    'the clock went back, and what was signed is not of now',
+  )
+  urls = ['https://b.example']
+  const third = signed()
+  assert.deepEqual(third.http, urls, 'it is reached elsewhere now')
+  clock.advance(59_000)
+  urls = ['https://b.example']
+  assert.equal(signed(), third, 'nothing changed in a minute, and nothing is signed')
+  assert.notEqual(signer.sign(addressNamed('another'))?.cid, CLAIM.cid)
+  clock.advance(1_000)
+  const fourth = signed()
+  assert.equal(fourth.exp, third.exp + 60)
+  assert.ok(first.seq < second.seq && second.seq < third.seq && third.seq < fourth.seq)
+  urls = []
+  assert.equal(signer.sign(CLAIM.cid), undefined)
 })
 
 describe('the gate', () => {
