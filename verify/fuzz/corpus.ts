@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 export type Kept = 'corpus' | 'crashers'
 
-function fileOf(kind: Kept, target: string): URL {
+export function fileOf(kind: Kept, target: string): URL {
   return new URL(`${kind}/${target}.txt`, import.meta.url)
 }
 

@@ -1,5 +1,9 @@
 /** Every input that was ever kept or found is tried again; and the fuzzer finds what is planted for it. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { readInputs } from './corpus.ts'
 import { Coverage } from './coverage.ts'
@@ -72,6 +76,30 @@ test('a refusal is no find, a defect is one', async () => {
   assert.equal(await failureOf(refusing, new Uint8Array()), undefined)
   const defective = { run: () => Promise.reject(new CairnError('Internal', 'Ours.')) }
   assert.match((await failureOf(defective, new Uint8Array()))?.message ?? '', /Ours/)
+})
+
+test('an input that never ends is named and kept, though it ends the campaign', async () => {
+  const place = await mkdtemp(join(tmpdir(), 'cairn-fuzz-'))
+  const crashers = join(place, 'crashers', 'round.txt')
+  const program = `import { Watchdog } from ${JSON.stringify(import.meta.resolve('./watchdog.ts'))}
+    const watchdog = new Watchdog(64, ${JSON.stringify(crashers)}, 200)
+    for (const word of ['a longer one that ends', 'round']) watchdog.begin(Buffer.from(word))
+    for (;;);`
+  const { signal, told } = await new Promise<{ signal: string | undefined; told: string }>((resolve) => {
+    execFile(
+      process.execPath,
+      ['--input-type=module', '-e', program],
+      { timeout: 60_000 },
+      (error, _stdout, stderr) => {
+        resolve({ signal: error?.signal ?? undefined, told: stderr })
+      },
+    )
+  })
+  const line = Buffer.from('round').toString('base64')
+  assert.equal(signal, 'SIGKILL')
+  assert.match(told, new RegExp(`It does not end[^]*${line}`))
+  assert.equal(await readFile(crashers, 'utf8'), `${line}\n`)
+  await rm(place, { recursive: true })
 })
 
 test('the record adds up over campaigns', () => {

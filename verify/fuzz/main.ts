@@ -4,15 +4,19 @@
  * `npm run fuzz -- --missed token` tells which source nothing kept has reached.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { readInputs, writeInputs } from './corpus.ts'
+import { fileOf, readInputs, writeInputs } from './corpus.ts'
 import { Coverage } from './coverage.ts'
-import { type FuzzReport, fuzz } from './fuzzer.ts'
+import { type FuzzReport, type FuzzTarget, fuzz } from './fuzzer.ts'
 import { type FuzzRecord, readRecord, renderRecord } from './record.ts'
 import { loadTargets, TARGET_NAMES } from './targets.ts'
+import { Watchdog } from './watchdog.ts'
 
 const RECORD = new URL('../../docs/fuzzing.md', import.meta.url)
 const MINUTE_MS = 60_000
+/** No input takes so long beside whatever else; one that took more than a second has been found before. */
+const PATIENCE_MS = MINUTE_MS
 
 /** Processor time, so that a minute beside other work is a minute too. */
 function spentMs(): number {
@@ -37,6 +41,18 @@ function remember(target: string, minutes: number, report: FuzzReport): void {
   writeFileSync(RECORD, renderRecord(record))
 }
 
+/** Fuzzes the target until it is over, watched. */
+async function campaign(target: FuzzTarget, seed: number, isOver: () => boolean): Promise<FuzzReport> {
+  const corpus = readInputs('corpus', target.name)
+  const bytesMax = Math.max(target.bytesMax, ...[...target.seeds, ...corpus].map(({ length }) => length))
+  await using watchdog = new Watchdog(bytesMax, fileURLToPath(fileOf('crashers', target.name)), PATIENCE_MS)
+  const run = (input: Uint8Array): void | Promise<void> => {
+    watchdog.begin(input)
+    return target.run(input)
+  }
+  return await fuzz({ ...target, run }, { coverage, seed, corpus, isOver })
+}
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -55,7 +71,7 @@ for (const target of targets) {
   const spentBefore = spentMs()
   const seed = Number(values.seed ?? Date.now() % 1_000_000)
   const isOver = (): boolean => spentMs() - spentBefore > minutes * MINUTE_MS
-  const report = await fuzz(target, { coverage, seed, corpus: readInputs('corpus', target.name), isOver })
+  const report = await campaign(target, seed, isOver)
   await target.close?.()
   if (values.missed) {
     for (const { file, line, text } of coverage.missed())
