@@ -3,20 +3,16 @@
  *
  *     own inventory, page by page ─▶ what does every target know of these? ─▶ repair-core ─▶ `repair`: urgent, or in turn
  */
-import { isKind, toCairnError } from '@cairn/kernel'
+import { toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { type Address, digestOf, toHex } from '@cairn/wire'
-import type { ChunkSource } from '../domain/chunk-reader.ts'
-import { type Pace, REPAIR_COST_BYTES, type Repair, type Repaired, type Repairs } from '../domain/repairs.ts'
+import type { Repairs } from '../domain/repairs.ts'
 import type { StripeCode } from '../erasure/stripe-core.ts'
 import type { StripePlanner } from '../erasure/stripe-planner.ts'
-import { DriveTarget } from '../targets/drive-target.ts'
 import type { SettledDeletes } from '../targets/settled-deletes.ts'
 import type { KnownCopy, ObjectTarget } from '../targets/target.ts'
-import { ownersOf } from '../targets/version-core.ts'
-import { copyObject } from './copy-object.ts'
+import { ObjectRepairs, type ObjectRepairsOptions } from './object-repairs.ts'
 import { dropOf, isShare, judge, type RepairStep, type TargetFacts } from './repair-core.ts'
-import type { Replicas } from './replicas.ts'
 
 const PAGE = 256
 /** Deletes that everybody knows of; past it they are remembered longer than they need to be. */
@@ -66,11 +62,9 @@ interface Seen {
 
 type Placed = TargetFacts & { readonly target: ObjectTarget }
 
-export interface RepairPlanOptions {
+export interface RepairPlanOptions extends ObjectRepairsOptions {
   readonly node: string
-  readonly replicas: Replicas
   readonly repairs: Repairs
-  readonly chunks: ChunkSource
   readonly deletes: SettledDeletes
   /** Away for so long that it comes back empty, if it does. */
   readonly isExpired: (target: ObjectTarget) => boolean
@@ -87,6 +81,7 @@ export interface Stripes {
 export class RepairPlan {
   readonly #platform: Platform
   readonly #options: RepairPlanOptions
+  readonly #repairs: ObjectRepairs
   /** Copies that lacked a hold in the last round, and since when. */
   #unheld = new Map<string, number>()
   #last: RoundReport | undefined
@@ -94,6 +89,7 @@ export class RepairPlan {
   constructor(platform: Platform, options: RepairPlanOptions) {
     this.#platform = platform
     this.#options = options
+    this.#repairs = new ObjectRepairs(platform, options)
   }
 
   /** The last whole round. */
@@ -219,83 +215,7 @@ export class RepairPlan {
   #offer(id: Address, step: RepairStep<Placed>): boolean {
     const { repairs } = this.#options
     const isUrgent = step.tag === 'bury' || step.tag === 'hold' || (step.tag === 'copy' && step.isUrgent)
-    return repairs.send(this.#repairOf(id, step), isUrgent ? 'urgent' : 'normal')
-  }
-
-  #repairOf(id: Address, step: RepairStep<Placed>): Repair {
-    const { replicas } = this.#options
-    if (step.tag === 'copy') {
-      const { from, to } = step
-      const name = `copy ${id} to ${to.target.identity.id}`
-      const run = async (pace: Pace): Promise<Repaired> => await this.#copy(id, from.target, to.target, pace)
-      return { tag: 'work', name, bytes: REPAIR_COST_BYTES, run }
-    }
-    if (step.tag === 'hold') {
-      const run = async (): Promise<Repaired> => await this.#hold(id, step.at.target)
-      return { tag: 'work', name: `hold ${id} at ${step.at.target.identity.id}`, bytes: 0, run }
-    }
-    const { at, version } = step
-    if (step.tag === 'drop') {
-      const run = async (): Promise<Repaired> => {
-        if (at.target instanceof DriveTarget) await at.target.drop(id, version)
-        return { tag: 'repaired', bytes: 0 }
-      }
-      return { tag: 'work', name: `drop ${id} at ${at.target.identity.id}`, bytes: 0, run }
-    }
-    const name = `bury ${id} at ${at.target.identity.id}`
-    const run = async (): Promise<Repaired> => {
-      try {
-        await at.target.remove(id, version, { isAgreed: true }, replicas.call())
-      } catch (error) {
-        if (!isNewer(error)) throw error
-      }
-      return { tag: 'repaired', bytes: 0 }
-    }
-    return { tag: 'work', name, bytes: 0, run }
-  }
-
-  async #copy(id: Address, from: ObjectTarget, to: ObjectTarget, pace: Pace): Promise<Repaired> {
-    const { replicas, chunks } = this.#options
-    const facts = await from.stat(id, replicas.call())
-    if (facts === undefined) return { tag: 'skipped', reason: 'no_copy' }
-    const manifest = await from.manifest(id, replicas.call())
-    // The next round sees who holds it: whoever does now may have let go by the time the last chunk is there.
-    const copy = { ...facts, owners: [], id, manifest, upload: `copy-${toHex(digestOf(id)).slice(0, 48)}` }
-    let bytes = 0
-    try {
-      await copyObject(this.#platform, to, copy, {
-        timeoutMs: replicas.timeoutMs,
-        read: async (chunk) => {
-          // A chunk that is damaged at one copy may be sound at another.
-          const held = await from.readChunk(chunk, replicas.call()).catch(() => undefined)
-          return held ?? (await chunks.read(chunk, { object: id, chunk: undefined }))
-        },
-        pace: async (length) => {
-          await pace(length)
-          bytes += length
-        },
-      })
-    } catch (error) {
-      // It was deleted, or put anew, since this was planned; the next round sees that.
-      if (!isNewer(error)) throw error
-    }
-    return { tag: 'repaired', bytes }
-  }
-
-  /** Whoever holds the object holds the copy there too: as of now, for somebody may have let go since it was planned. */
-  async #hold(id: Address, at: ObjectTarget): Promise<Repaired> {
-    const { replicas } = this.#options
-    const asked = await replicas.ask(id)
-    const here = asked.find(({ target }) => target === at)?.known
-    const owners = here?.tag === 'object' ? ownersOf(asked.map(({ known }) => known)) : []
-    const held = new Set(ownersOf([here]))
-    try {
-      for (const owner of owners) if (!held.has(owner)) await at.hold(owner, id, replicas.call())
-    } catch (error) {
-      // It is gone since it was asked.
-      if (!isKind(error, 'NotFound')) throw error
-    }
-    return { tag: 'repaired', bytes: 0 }
+    return repairs.send(this.#repairs.of(id, step), isUrgent ? 'urgent' : 'normal')
   }
 }
 
@@ -313,8 +233,4 @@ function count(tally: Tally, { newest, copies, proved }: ReturnType<typeof judge
   if (copies >= wanted) tally.full += 1
   else if (copies > 1) tally.under += 1
   else tally.single += 1
-}
-
-function isNewer(error: unknown): boolean {
-  return isKind(error, 'Conflict') && error.code === 'newer_version'
 }

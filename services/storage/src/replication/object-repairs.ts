@@ -1,0 +1,108 @@
+/**
+ * What is done about an object, once it is planned.
+ *
+ *     copy ─▶ chunk by chunk within the budget      hold ─▶ as whoever holds it now
+ *     bury ─▶ the delete, told again                drop ─▶ a copy too many of this node
+ *
+ * Each asks again what it goes by: what was planned may have changed since.
+ */
+import { isKind } from '@cairn/kernel'
+import type { Platform } from '@cairn/platform'
+import { type Address, digestOf, toHex } from '@cairn/wire'
+import type { ChunkSource } from '../domain/chunk-reader.ts'
+import { type Pace, REPAIR_COST_BYTES, type Repair, type Repaired } from '../domain/repairs.ts'
+import { DriveTarget } from '../targets/drive-target.ts'
+import type { ObjectTarget } from '../targets/target.ts'
+import { ownersOf } from '../targets/version-core.ts'
+import { copyObject } from './copy-object.ts'
+import type { RepairStep } from './repair-core.ts'
+import type { Replicas } from './replicas.ts'
+
+const NOTHING_MOVED: Repaired = { tag: 'repaired', bytes: 0 }
+
+export interface ObjectRepairsOptions {
+  readonly replicas: Replicas
+  readonly chunks: ChunkSource
+}
+
+export class ObjectRepairs {
+  readonly #platform: Platform
+  readonly #options: ObjectRepairsOptions
+
+  constructor(platform: Platform, options: ObjectRepairsOptions) {
+    this.#platform = platform
+    this.#options = options
+  }
+
+  /** The step as work for whoever repairs; its name is the same for the same work. */
+  of(id: Address, step: RepairStep<{ readonly target: ObjectTarget }>): Repair {
+    if (step.tag === 'copy') {
+      const [from, to] = [step.from.target, step.to.target]
+      const run = async (pace: Pace): Promise<Repaired> => await this.#copy(id, from, to, pace)
+      return { tag: 'work', name: `copy ${id} to ${to.identity.id}`, bytes: REPAIR_COST_BYTES, run }
+    }
+    const at = step.at.target
+    const run = async (): Promise<Repaired> => {
+      if (step.tag === 'hold') await this.#hold(id, at)
+      else if (step.tag === 'bury') await this.#bury(id, at, step.version)
+      else if (at instanceof DriveTarget) await at.drop(id, step.version)
+      return NOTHING_MOVED
+    }
+    return { tag: 'work', name: `${step.tag} ${id} at ${at.identity.id}`, bytes: 0, run }
+  }
+
+  async #copy(id: Address, from: ObjectTarget, to: ObjectTarget, pace: Pace): Promise<Repaired> {
+    const { replicas, chunks } = this.#options
+    const facts = await from.stat(id, replicas.call())
+    if (facts === undefined) return { tag: 'skipped', reason: 'no_copy' }
+    const manifest = await from.manifest(id, replicas.call())
+    // The next round sees who holds it: whoever does now may have let go by the time the last chunk is there.
+    const copy = { ...facts, owners: [], id, manifest, upload: `copy-${toHex(digestOf(id)).slice(0, 48)}` }
+    let bytes = 0
+    try {
+      await copyObject(this.#platform, to, copy, {
+        timeoutMs: replicas.timeoutMs,
+        read: async (chunk) => {
+          // A chunk that is damaged at one copy may be sound at another.
+          const held = await from.readChunk(chunk, replicas.call()).catch(() => undefined)
+          return held ?? (await chunks.read(chunk, { object: id, chunk: undefined }))
+        },
+        pace: async (length) => {
+          await pace(length)
+          bytes += length
+        },
+      })
+    } catch (error) {
+      // It was deleted, or put anew, since this was planned; the next round sees that.
+      if (!isNewer(error)) throw error
+    }
+    return { tag: 'repaired', bytes }
+  }
+
+  /** Whoever holds the object holds the copy there too: as of now, for somebody may have let go since it was planned. */
+  async #hold(id: Address, at: ObjectTarget): Promise<void> {
+    const { replicas } = this.#options
+    const asked = await replicas.ask(id)
+    const here = asked.find(({ target }) => target === at)?.known
+    const owners = here?.tag === 'object' ? ownersOf(asked.map(({ known }) => known)) : []
+    const held = new Set(ownersOf([here]))
+    try {
+      for (const owner of owners) if (!held.has(owner)) await at.hold(owner, id, replicas.call())
+    } catch (error) {
+      // It is gone since it was asked.
+      if (!isKind(error, 'NotFound')) throw error
+    }
+  }
+
+  async #bury(id: Address, at: ObjectTarget, version: number): Promise<void> {
+    try {
+      await at.remove(id, version, { isAgreed: true }, this.#options.replicas.call())
+    } catch (error) {
+      if (!isNewer(error)) throw error
+    }
+  }
+}
+
+function isNewer(error: unknown): boolean {
+  return isKind(error, 'Conflict') && error.code === 'newer_version'
+}
