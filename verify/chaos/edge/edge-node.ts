@@ -139,7 +139,7 @@ export async function eventually(what: () => Promise<Answer>, isRight: (answer: 
 }
 
 /** However busy the machine is. */
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 60_000
 /** Whoever asks without a pause takes the processor from who is to answer. */
 const ASK_EVERY_MS = 20
 const CLOCK = new SystemClock()
