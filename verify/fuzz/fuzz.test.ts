@@ -78,6 +78,22 @@ test('a refusal is no find, a defect is one', async () => {
   assert.match((await failureOf(defective, new Uint8Array()))?.message ?? '', /Ours/)
 })
 
+test('an input that is slow is a find; one that was slow once is none', async () => {
+  const busyFor = (ms: number): void => {
+    const startedAt = performance.now()
+    while (performance.now() - startedAt < ms);
+  }
+  let times = 0
+  const once = (): void => {
+    times += 1
+    if (times === 1) busyFor(200)
+  }
+  assert.equal(await failureOf({ run: once }, new Uint8Array(), 20), undefined)
+  assert.equal(times, 2)
+  const always = { run: () => busyFor(200) }
+  assert.match((await failureOf(always, new Uint8Array(), 20))?.message ?? '', /more than 20 ms/)
+})
+
 test('an input that never ends is named and kept, though it ends the campaign', async () => {
   const place = await mkdtemp(join(tmpdir(), 'cairn-fuzz-'))
   const crashers = join(place, 'crashers', 'round.txt')
