@@ -119,6 +119,6 @@ test('an input that never ends is named and kept, though it ends the campaign', 
 })
 
 test('the record adds up over campaigns', () => {
-  const one = new Map([['token', { minutes: 1.5, executions: 10, reached: 3, total: 4, inputs: 2, found: 0 }]])
+  const one = new Map([['token', { minutes: 6.25, executions: 10, reached: 3, total: 4, inputs: 2, found: 0 }]])
   assert.deepEqual(readRecord(renderRecord(one)), one)
 })
