@@ -88,6 +88,13 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
+/** Throws if anything is there: what this is about is never overwritten. */
+export async function mustBeNew(path: string): Promise<void> {
+  if (!(await isThere(path))) return
+  const detail = `${path} is there already and stays as it is; name another file, or remove that one.`
+  throw new CairnError('Conflict', detail, { code: 'exists_already' })
+}
+
 /**
  * Writes beside the path and moves into place once everything is there: a file under its name is whole. A device or a
  * pipe that is there is written to.

@@ -3,7 +3,7 @@ import type { NamedItem } from '@cairn/clients'
 import { CairnError, isKind } from '@cairn/kernel'
 import { type Artifact, headOf, parseName } from '@cairn/names'
 import type { CommandContext, Outcome, Run } from './command.ts'
-import { isThere, writeFileWhole } from './local-files.ts'
+import { mustBeNew, writeFileWhole } from './local-files.ts'
 import { readPin } from './registry-pins.ts'
 import { type Registry, withRegistry } from './registry-service.ts'
 import { rows, sameFlags, sayInstant, sayItems } from './registry-words.ts'
@@ -18,12 +18,7 @@ export const show: Run = async (context) => {
   const name = parseName(given.operands[0] ?? '')
   const at = versionOf(context, 'at')
   const proofPath = given.text('proof')
-  if (proofPath !== undefined && (await isThere(proofPath)))
-    throw new CairnError(
-      'Conflict',
-      `${proofPath} is there already and stays as it is; name another file, or remove that one.`,
-      { code: 'exists_already' },
-    )
+  if (proofPath !== undefined) await mustBeNew(proofPath)
   return await withRegistry(context, async (registry) => {
     const found = await registry.client.name(name, at, registry.call())
     if (proofPath !== undefined) await writeProof(context, registry, { name, at, found }, proofPath)

@@ -13,7 +13,7 @@ import {
 } from '@cairn/names'
 import { formatVerifierKey } from '@cairn/tlog'
 import type { Run } from './command.ts'
-import { isThere, readWhole, writeFileWhole } from './local-files.ts'
+import { mustBeNew, readWhole, writeFileWhole } from './local-files.ts'
 import { propose } from './registry-proposal.ts'
 import { type Registry, withRegistry } from './registry-service.ts'
 import { sameFlags } from './registry-words.ts'
@@ -81,12 +81,7 @@ export const adopt: Run = async (context) => {
 /** Writes down whom to believe about this registry: worth as much as the way to the node it was asked over. */
 export const trust: Run = async (context) => {
   const path = context.given.text('output') ?? '-'
-  if (path !== '-' && (await isThere(path)))
-    throw new CairnError(
-      'Conflict',
-      `${path} is there already and stays as it is; name another file, or remove that one.`,
-      { code: 'exists_already' },
-    )
+  if (path !== '-') await mustBeNew(path)
   return await withRegistry(context, async (registry) => {
     const found = await registry.client.trust(registry.call())
     const bytes = encodeTrust(found)

@@ -6,7 +6,7 @@ import { parseCheckpoint, parseNote } from '@cairn/tlog'
 import { parseAddress, spellCount } from '@cairn/wire'
 import type { CommandContext, Outcome, Run } from './command.ts'
 import { type Index, withIndex } from './index-service.ts'
-import { isThere, writeFileWhole } from './local-files.ts'
+import { mustBeNew, writeFileWhole } from './local-files.ts'
 import { providerResult, sayProvider } from './providers.ts'
 import { readPin } from './registry-pins.ts'
 import { rows, sameFlags } from './registry-words.ts'
@@ -41,12 +41,7 @@ async function mayProve(key: string, path: string): Promise<void> {
     const detail = 'An address proves itself: whoever has the bytes can hash them. Only names have proofs.'
     throw new CairnError('Malformed', detail, { code: 'usage' })
   }
-  if (await isThere(path))
-    throw new CairnError(
-      'Conflict',
-      `${path} is there already and stays as it is; name another file, or remove that one.`,
-      { code: 'exists_already' },
-    )
+  await mustBeNew(path)
 }
 
 /** The proof, so that it continues what this user has seen of the log before. */
