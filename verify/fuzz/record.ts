@@ -17,9 +17,6 @@ What meets the outside is given inputs nobody thought of, led by which parts of 
 an error that is no refusal, a second without an answer, or a broken promise of the format is a find. Every find is kept in
 \`verify/fuzz/crashers\` and tried in every \`npm test\`. \`npm run fuzz -- --minutes 5 all\` adds to this table.
 
-Three of the finds were none: two inputs of \`token\` and one of \`inflate\` were slow while the collector worked, and take
-some milliseconds. An input has to be slow twice since.
-
 | target | processor minutes | inputs tried | source run, characters | of | inputs kept | found |
 |---|--:|--:|--:|--:|--:|--:|
 `
