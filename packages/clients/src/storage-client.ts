@@ -37,6 +37,7 @@ export interface StorageClient {
   putHeld(owner: string, bytes: Uint8Array, type: string, context: CallContext): Promise<StoredObject>
   /** The whole object, proved; one of more than `bytesMax` is `TooLarge`. */
   get(address: Address, bytesMax: number, context: CallContext): Promise<Uint8Array>
+  /** Whether that very node has a copy: what it would have to ask others for, it has not. */
   has(address: Address, context: CallContext): Promise<boolean>
   /** Up to 1000 addresses of objects after `cursor`, in order, and the cursor of the next page; none after the last. */
   list(cursor: Address | undefined, context: CallContext): Promise<ObjectPage>
@@ -118,11 +119,12 @@ function objectCalls(caller: Caller): ObjectCalls {
     },
     has: async (address, context) => {
       const call: Call<boolean> = {
-        ...reading('has', `o/${address}`),
-        method: 'HEAD',
+        ...reading('has', `copies/${address}`),
+        scope: 'storage:admin',
         answers: [404],
         read: async (response) => {
-          await readNothing(response)
+          // All of it: a body that is left unread costs its connection.
+          await readObject(response, ANSWER_BYTES_MAX)
           return response.status < 400
         },
       }
