@@ -29,6 +29,8 @@ const REFUSAL_CHARACTERS_MAX = 16 * 1024
 
 export class HttpRouting implements ProviderRouting {
   readonly name = 'http'
+  /** Endpoints are asked; only who is announced to is told. */
+  readonly tells: boolean
   readonly #runtime: Runtime
   readonly #options: HttpRoutingOptions
   readonly #outboxes: readonly IndexOutbox[]
@@ -37,6 +39,7 @@ export class HttpRouting implements ProviderRouting {
     const { announceTo = [], transport } = options
     this.#runtime = runtime
     this.#options = options
+    this.tells = announceTo.length > 0
     this.#outboxes = announceTo.map((target) => new IndexOutbox(runtime, transport, target))
   }
 

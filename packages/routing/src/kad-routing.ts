@@ -66,6 +66,7 @@ const ANNOUNCED_AT_ONCE = 4
 
 export class KadRouting extends Closeable implements ProviderRouting {
   readonly name = 'kad'
+  readonly tells = true
   readonly #runtime: Runtime
   readonly #options: KadRoutingOptions
   readonly #closing = new AbortController()

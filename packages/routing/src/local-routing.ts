@@ -7,6 +7,7 @@ import { providerOf } from './record-gate.ts'
 
 export class LocalRouting implements ProviderRouting {
   readonly name = 'local'
+  readonly tells = false
   readonly #clock: Clock
   readonly #records: LocalRecords
 

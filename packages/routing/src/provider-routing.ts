@@ -53,6 +53,8 @@ export interface ProviderRouting extends AsyncDisposable {
   readonly name: 'local' | 'http' | 'kad' | 'sim'
   /** At most `count` distinct ways to ask for this address, the preferred first; none where nobody can be asked. */
   legs(cid: Address, count: number): readonly Leg[]
+  /** Whether `provide` tells anybody at all: where it does not, nobody has to sign anything for it. */
+  readonly tells: boolean
   /** Tells others where these records are to be had; throws `no_route` when some of them could be told to nobody. */
   provide(records: readonly SignedProviderRecord[], options: { readonly signal: AbortSignal }): Promise<void>
   /** Tells nobody any more; what others were told ends with its expiry. */

@@ -25,6 +25,7 @@ export interface SimPeer {
 
 export class SimRouting implements ProviderRouting {
   readonly name = 'sim'
+  readonly tells = true
   readonly #clock: Clock
   readonly #random: Random
   readonly #peers: readonly SimPeer[]

@@ -134,7 +134,7 @@ export async function openParts(host: PartsHost): Promise<IndexParts> {
       config,
       storage,
       local,
-      routings,
+      routings: routings.filter(({ tells }) => tells),
       isReachable: () => reachable().length > 0,
       onHeld: (cid) => cache.forget(questionKey({ tag: 'providers', cid })),
     }),

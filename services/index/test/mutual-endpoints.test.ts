@@ -41,3 +41,16 @@ test('indexes that ask each other find what one of them holds, and say at once t
   for (const index of indexes) await world.run(index.shutDown())
   assert.deepEqual(world.leaks(), [])
 })
+
+test('where nobody is to be told, nothing is looked up and signed for telling', async () => {
+  const world = new VirtualWorld(1)
+  const storage = new TestStorage()
+  const config = { dht: { endpoints: ['http://elm:7072'] }, announce: { http: ['https://self.example.org'] } }
+  const index = await TestService.start({ config, storage: storage.client, routings: undefined }, world)
+  storage.ingest(HELD)
+  await world.run(world.sleep(2000))
+  assert.deepEqual([storage.listed, index.parts.announcer.size], [0, 0])
+  assert.equal((await world.run(index.send('GET', `/resolve/${HELD}`))).status, 200)
+  await world.run(index.shutDown())
+  assert.deepEqual(world.leaks(), [])
+})

@@ -56,6 +56,7 @@ export function unsignedProvider(id: string, wallMs: number): Provider {
 
 export class TestNetwork implements ProviderRouting {
   readonly name = 'sim'
+  readonly tells = true
   readonly asked: Asked[] = []
   readonly provided: SignedProviderRecord[] = []
   readonly unprovided: Address[] = []

@@ -29,6 +29,7 @@ export interface AnnouncerParts {
   readonly storage: Pick<StorageClient, 'list' | 'events'> | undefined
   /** What this node can say about an object, signed. */
   readonly local: LocalRecords
+  /** Those that tell somebody; without any there is nothing to do. */
   readonly routings: readonly ProviderRouting[]
   /** Whether others could fetch from this node at all. */
   readonly isReachable: () => boolean
