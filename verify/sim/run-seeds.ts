@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import { type Plan, planOf } from './plan.ts'
 import { simulateTown, TownFailure, type TownReport } from './simulate-town.ts'
 import { WORKLOADS } from './workloads.ts'
@@ -13,6 +14,8 @@ export type SeedOutcome =
 
 /** A seed makes a lot that soon nobody needs: with room for it, little of that is ever copied. */
 const FLAGS = ['--min-semi-space-size=128', '--max-semi-space-size=128']
+/** Nodes start and end all the time, each with schemas of its own: to compile them takes longer than it ever saves. */
+z.config({ jitless: true })
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url))
 
 export async function runPlan(plan: Plan): Promise<SeedOutcome> {

@@ -6,8 +6,8 @@
 import type { DurabilityReport, ScrubReport } from '@cairn/sdk'
 import type { VirtualWorld } from './world.ts'
 
-/** Between two looks. */
-const LOOK_MS = 300
+/** Between two looks: about as long as a round of repairs takes, and each look asks for another one. */
+const LOOK_MS = 700
 /** A round of repairs that was under way when it was asked for another one may have begun too early to be believed. */
 const LOOKS_CONTENT = 2
 
