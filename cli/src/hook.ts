@@ -1,6 +1,7 @@
 /** `cairn hook ls|replay`: which providers are let in, and what of theirs is tried once more. */
 import { decodeAuditLine, type HookProvider } from '@cairn/clients'
 import { SystemClock } from '@cairn/kernel'
+import { spellCount } from '@cairn/wire'
 import { AUDIT_PAGE } from './audit.ts'
 import type { Outcome, Run } from './command.ts'
 import { isActive, type SecretPlace } from './hook-config.ts'
@@ -32,7 +33,7 @@ export const ls: Run = async (context) => {
       lines_searched: searched,
     },
     data: rows.map(({ provider, last }) => `${sayProvider(provider, last, now)}\n`).join(''),
-    message: `${on.length} of ${rows.length} enabled; what was accepted last is from the newest ${searched} lines of the audit`,
+    message: `${on.length} of ${rows.length} enabled; ${spellCount(searched, 'line')} of the audit searched for what came last`,
     warnings: on
       .filter(({ secrets }) => !secrets.some((secret) => isActive(secret, now)))
       .map(({ name }) => `no secret of ${name} counts any more: everything it sends is refused`),
