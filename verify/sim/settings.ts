@@ -31,6 +31,11 @@ export function urlOf(node: string, service: ServiceName): string {
   return `http://${node}:${PORTS[service]}`
 }
 
+/** What this port of a node is. */
+export function serviceAt(port: number): ServiceName | undefined {
+  return SERVICE_NAMES.find((service) => PORTS[service] === port)
+}
+
 export function townSettings(name: string): Settings {
   const others = NODE_NAMES.filter((other) => other !== name)
   const ingress = { hosts: [name] }

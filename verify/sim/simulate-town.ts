@@ -84,7 +84,7 @@ async function live(town: Town, plan: Plan, workloads: readonly Workload[]): Pro
   for (const workload of workloads) await workload.prepare?.(town)
   await new Safety(town, plan, workloads).run()
   await repair(town)
-  for (const workload of workloads) await workload.settle?.(town)
+  await Promise.all(workloads.map(async (workload) => await workload.settle?.(town)))
   for (const workload of workloads) await workload.check(town)
   checkQueues(town)
   await checkQueuesEmpty(town)

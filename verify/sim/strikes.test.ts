@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { SeededRandom } from '@cairn/kernel'
 import { VirtualWorld } from '../virtual/world.ts'
+import { SERVICE_NAMES } from './answer.ts'
 import { FAULTS } from './faults/all.ts'
 import type { Plan } from './plan.ts'
+import { urlOf } from './settings.ts'
 import { simulateTown } from './simulate-town.ts'
 import { Tally } from './tally.ts'
 import { Town } from './town.ts'
@@ -56,6 +58,41 @@ describe('faults', () => {
         })(),
       )
     }
+  })
+
+  test('a blackout comes with the word that something is done, which still arrives, and to every node at once', async () => {
+    const world = new VirtualWorld(1)
+    const town = new Town(world, [])
+    const isUp = (): boolean[] => town.nodes.map(({ machine }) => machine.isUp)
+    for (const { machine } of town.nodes) {
+      const { listen } = machine.start()
+      for (const service of SERVICE_NAMES) {
+        const port = Number(new URL(urlOf(machine.name, service)).port)
+        listen(port, async () => await Promise.resolve({ status: 201, headers: [] }))
+      }
+    }
+    await world.run(
+      (async () => {
+        await FAULTS.blackout(town, NODE, new SeededRandom(1))
+        const asked = async (method: string, name: string): Promise<void> => {
+          for (const service of SERVICE_NAMES) await town.send(town.node(name), service, method, '/')
+        }
+        for (let time = 0; time < 5; time += 1) {
+          await asked('GET', NODE)
+          await asked('PUT', 'elm.town')
+        }
+        assert.deepEqual(isUp(), [true, true, true])
+        let told: number[] = []
+        while (isUp().includes(true)) {
+          const answers = SERVICE_NAMES.map(async (service) => await town.send(town.node(NODE), service, 'PUT', '/'))
+          told = (await Promise.all(answers)).map(({ status }) => status)
+        }
+        assert.deepEqual(isUp(), [false, false, false])
+        assert.ok(told.includes(201), `nobody was told: ${told.join(', ')}`)
+        assert.equal(town.faults, 1)
+        await town.close()
+      })(),
+    )
   })
 
   test('nobody works while bit rot waits for everything to be well', async () => {

@@ -16,7 +16,7 @@ import { Excuses } from './excuses.ts'
 import type { FaultKind } from './faults/fault.ts'
 import { Lookout } from './lookout.ts'
 import { Matrix } from './matrix.ts'
-import { merge, NODE_NAMES, TOKEN_FILE, townSettings, urlOf, WRITER } from './settings.ts'
+import { merge, NODE_NAMES, serviceAt, TOKEN_FILE, townSettings, urlOf, WRITER } from './settings.ts'
 import { SimNode } from './sim-node.ts'
 import { Story } from './story.ts'
 import type { Workload } from './workload.ts'
@@ -28,6 +28,12 @@ const SLACK_MS = 500
 const LATE_MS = SLACK_MS / 4
 /** How long a fault waits for somebody to hit. */
 const ASKED_MS_MAX = 400
+/** Of so many changes that are told one is the last. */
+const TOLD_MAX = 3
+/** A packet that tells of a change. */
+const TOLD = /^(?:answer|response) 2\d\d to (?:PUT|POST|DELETE) :(\d+)/
+/** The client's machine. */
+const CLIENT = 'client'
 
 export interface Asking {
   readonly headers?: Readonly<Record<string, string>>
@@ -58,6 +64,7 @@ export class Town {
   readonly #underWay = new Set<UnderWay>()
   readonly #striking = new Set<{ readonly kind: FaultKind; readonly nodes: readonly string[] }>()
   readonly #excuses = new Excuses()
+  readonly #toldHearers = new Set<(service: ServiceName, node: string) => void>()
   /** Kinds of faults each node has met. */
   readonly #met = new Map<string, Set<FaultKind>>()
 
@@ -66,7 +73,7 @@ export class Town {
     this.story = new Story(world.clock)
     this.lookout = new Lookout(world.clock)
     const rootKey = Buffer.from(world.random.bytes(32)).toString('hex')
-    this.#client = world.machine('client').start()
+    this.#client = world.machine(CLIENT).start()
     this.token = tokenOf(this.#client, rootKey)
     const files: Record<string, Uint8Array> = { [TOKEN_FILE]: Buffer.from(`${this.token}\n`) }
     for (const workload of workloads) Object.assign(files, workload.files)
@@ -77,6 +84,11 @@ export class Town {
     world.network.links.onMishap = (mishap, { from, to }, delayMs) => {
       if (mishap !== 'cut') this.struck(mishap, [from, to])
       if (mishap === 'loss' || delayMs > LATE_MS) this.#excuses.once([from, to])
+    }
+    world.network.links.onSent = ({ from, to, what }) => {
+      const [, port] = to === CLIENT ? (TOLD.exec(what) ?? []) : []
+      const service = serviceAt(Number(port))
+      if (service !== undefined) for (const hear of this.#toldHearers) hear(service, from)
     }
   }
 
@@ -127,6 +139,28 @@ export class Town {
     const isAsked = (): boolean =>
       this.#underWay.values().some((underWay) => underWay.node === name && underWay.service === service)
     await this.lookout.until(isAsked, 1, ASKED_MS_MAX)
+  }
+
+  /**
+   * Calls `hear` at the moment when a service of this node, one that the dice choose, has told the client that something
+   * is done: one of the next few times. Whatever was told too early can be lost from then on.
+   */
+  onceTold(name: string, random: Random, hear: () => void): Disposable {
+    const chosen = SERVICE_NAMES[Math.floor(random.next() * SERVICE_NAMES.length)]
+    let left = 1 + Math.floor(random.next() * TOLD_MAX)
+    const hearer = (service: ServiceName, node: string): void => {
+      if (service !== chosen || node !== name) return
+      left -= 1
+      if (left > 0) return
+      this.#toldHearers.delete(hearer)
+      hear()
+    }
+    this.#toldHearers.add(hearer)
+    return {
+      [Symbol.dispose]: () => {
+        this.#toldHearers.delete(hearer)
+      },
+    }
   }
 
   /** These were hit, now. */

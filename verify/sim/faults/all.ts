@@ -2,10 +2,11 @@ import { bitRot, failingDrive, fullDrive, slowDrive } from './drive.ts'
 import type { Fault, FaultKind } from './fault.ts'
 import { badWeather, cutOff, cutOneWay, cutPair } from './network.ts'
 import { clockJump, reload } from './operator.ts'
-import { kill, powerCut, restart, stall } from './power.ts'
+import { blackout, kill, powerCut, restart, stall } from './power.ts'
 
 export const FAULTS: Readonly<Record<FaultKind, Fault>> = {
   'power-cut': powerCut,
+  blackout,
   kill,
   restart,
   stall,

@@ -4,6 +4,7 @@ import type { Town } from '../town.ts'
 
 export const FAULT_KINDS = [
   'power-cut',
+  'blackout',
   'kill',
   'restart',
   'stall',

@@ -2,10 +2,12 @@
 import type { Fault } from './fault.ts'
 
 /**
- * A cut comes at one of so many calls to the platform: of a while, of one request, or of those that make something durable,
- * where whatever was told too early is lost. If there are not that many it comes when it would be over.
+ * A cut comes when a client was just told that something is done, or at one of so many calls to the platform: of a while,
+ * of one request, or of those that make something durable, where whatever was told too early is lost. If there are not
+ * that many it comes when it would be over.
  */
-const MOMENTS: readonly { readonly callsMax: number; readonly of?: string }[] = [
+const MOMENTS: readonly ('told' | { readonly callsMax: number; readonly of?: string })[] = [
+  'told',
   { callsMax: 60 },
   { callsMax: 5 },
   { callsMax: 6, of: 'disk.sync' },
@@ -18,14 +20,39 @@ export const powerCut: Fault = (town, name, random) => {
   if (!machine.isUp) return undefined
   const { lives } = machine
   const hear = (): void => town.struck('power-cut', [name])
-  const { callsMax, of } = MOMENTS[Math.floor(random.next() * MOMENTS.length)] ?? { callsMax: 1 }
-  machine.crashAfter(1 + Math.floor(random.next() * callsMax), hear, of)
+  const cut = (): void => {
+    if (!machine.isUp || machine.lives !== lives) return
+    hear()
+    machine.crash()
+  }
+  const moment = MOMENTS[Math.floor(random.next() * MOMENTS.length)] ?? 'told'
+  const told = moment === 'told' ? town.onceTold(name, random, cut) : undefined
+  if (moment !== 'told') machine.crashAfter(1 + Math.floor(random.next() * moment.callsMax), hear, moment.of)
   return async () => {
-    if (machine.isUp && machine.lives === lives) {
-      hear()
-      machine.crash()
-    }
+    told?.[Symbol.dispose]()
+    cut()
     await town.bringUp(name)
+  }
+}
+
+/** The power goes everywhere at once, when one node has just told a client that something is done. */
+export const blackout: Fault = (town, name, random) => {
+  let isOver = false
+  const cut = (): void => {
+    if (isOver) return
+    isOver = true
+    const up = town.nodes.filter(({ machine }) => machine.isUp)
+    town.struck(
+      'blackout',
+      up.map((node) => node.name),
+    )
+    for (const { machine } of up) machine.crash()
+  }
+  const told = town.onceTold(name, random, cut)
+  return async () => {
+    told[Symbol.dispose]()
+    cut()
+    await Promise.all(town.nodes.map(async (node) => await town.bringUp(node.name)))
   }
 }
 

@@ -29,6 +29,8 @@ const RANGE = { from: 100, to: 399 }
 /** How often the upstream answers 503 and leaves in the middle of a page. */
 const FAILS = 0.05
 const BREAKS = 0.05
+/** About as long as a page takes. */
+const READING_MS = 5
 const DRIVE_REFUSES: readonly FaultKind[] = ['io-error', 'no-space', 'full-drive', 'short-write', 'torn-write']
 /** How often an edge asks before it hands on that the upstream has failed. */
 const TRIES = 3
@@ -83,7 +85,7 @@ export class EdgeWorkload implements Workload {
     const key = Math.floor(random.next() * PAGES)
     if (dice < 0.45) await this.#readObject(town, node, random, isRange)
     else if (dice < 0.9) await this.#readPage(town, node, key, isRange)
-    else await this.#changePage(town, node, key)
+    else await this.#changePage(town, node, key, random)
   }
 
   async check(town: Town): Promise<void> {
@@ -102,7 +104,15 @@ export class EdgeWorkload implements Workload {
     town.world.machine(UPSTREAM).kill()
   }
 
-  async #changePage(town: Town, node: SimNode, key: number): Promise<void> {
+  /** While somebody reads it there: what the edge hears of the old version may come in after the change. */
+  async #changePage(town: Town, node: SimNode, key: number, random: Random): Promise<void> {
+    const reading = this.#readPage(town, node, key, false)
+    await town.world.sleep(random.next() * READING_MS)
+    await Promise.all([reading, this.#change(town, node, key)])
+    await this.#readPage(town, node, key, false)
+  }
+
+  async #change(town: Town, node: SimNode, key: number): Promise<void> {
     const next = (this.#versions[key] ?? 0) + 1
     const answer = await town.send(node, 'edge', 'PUT', pathOf(key))
     if (!this.#note(`change page ${key}`, answer, [204])) return

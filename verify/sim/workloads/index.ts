@@ -29,6 +29,8 @@ const PINS = 6
 const OBJECT_BYTES = 200
 /** An index has 1200 ms for a lookup; the way there and back comes on top. */
 const BUDGET_MS = 1250
+/** An index looks at the registry every five seconds, and keeps an answer for ten. */
+const NAMED_MS = 7000
 /** A breaker that is half open lets a few through, and the next only when its janitor has counted those. */
 const COUNTED_MS = 150
 
@@ -81,15 +83,20 @@ export class IndexWorkload implements Workload {
   async settle(town: Town): Promise<void> {
     const random = new SeededRandom(this.#seed)
     const [name, named] = pick([...this.#names], random) ?? assert.fail('there are no names')
+    for (const node of town.nodes) {
+      // A breaker that opened while others were away says so for a while; then it is known again that this is nowhere.
+      const isSure = async () => (await this.#find(town, node, undefined, true)) === 'acknowledged'
+      await patiently(town, `${node.name} cannot ask the others`, isSure)
+      // Kept from now on, for longer than a change may take to be heard of.
+      const isAnswered = async () => (await this.#resolveName(town, node, name)).outcome === 'acknowledged'
+      await patiently(town, `${node.name} does not say whether ${name} means anything`, isAnswered)
+    }
     const isNamed = async () => (await this.#point(town, name, named, random)) === 'acknowledged'
     await patiently(town, `${name} cannot be committed`, isNamed)
     const meant = (await this.#registered(town, name))?.manifest
     for (const node of town.nodes) {
-      const isMeant = async () => (await this.#resolveName(town, node, name)) === meant
-      await patiently(town, `${node.name} does not say what ${name} means`, isMeant)
-      // A breaker that opened while others were away says so for a while; then it is known again that this is nowhere.
-      const isSure = async () => (await this.#find(town, node, undefined, true)) === 'acknowledged'
-      await patiently(town, `${node.name} cannot ask the others`, isSure)
+      const isMeant = async () => (await this.#resolveName(town, node, name)).meaning === meant
+      await patiently(town, `${node.name} does not say what ${name} means`, isMeant, NAMED_MS)
     }
   }
 
@@ -114,8 +121,7 @@ export class IndexWorkload implements Workload {
     if (dice < 0.8) return await this.#putLocalName(town, node, name)
     const named = this.#names.get(name)
     if (dice < 0.88 && named !== undefined && !named.isBusy) return await this.#point(town, name, named, random)
-    await this.#resolveName(town, node, name)
-    return 'acknowledged'
+    return (await this.#resolveName(town, node, name, random.next() < 0.5)).outcome
   }
 
   /** Puts something at the storage of this node; nobody tells any index of it. */
@@ -188,17 +194,23 @@ export class IndexWorkload implements Workload {
     return answer.status === 200 && !answer.isBroken ? (answer.json() as { item: NameItem }).item : undefined
   }
 
-  /** What an index says that a name means, which it has to prove; nothing if it says nothing. */
-  async #resolveName(town: Town, node: SimNode, name: string): Promise<string | undefined> {
-    const answer = await town.send(node, 'index', 'GET', `/resolve/name:${name}?fresh=true`)
-    if (outcomeOf('resolve name', answer, [200], ['404 not_found']) !== 'acknowledged') return undefined
+  /** What an index says that a name means, which it has to prove; no meaning if it says that there is none. */
+  async #resolveName(
+    town: Town,
+    node: SimNode,
+    name: string,
+    isFresh = false,
+  ): Promise<{ readonly outcome: Outcome; readonly meaning?: string }> {
+    const answer = await town.send(node, 'index', 'GET', `/resolve/name:${name}${isFresh ? '?fresh=true' : ''}`)
+    const outcome = outcomeOf('resolve name', answer, [200], ['404 not_found'])
+    if (outcome !== 'acknowledged') return { outcome: answer.status === 404 ? 'acknowledged' : outcome }
     const { manifest_cid: meaning, proof = '' } = answer.json() as { manifest_cid: Address; proof?: string }
     assert.ok(this.#names.get(name)?.tried.has(meaning), `${node.name} says that ${name} means what nobody proposed`)
     const { clock, world } = town
     const verdict = verifyProof(parseProof(Buffer.from(proof)), this.#trust, world.crypto, { now: clock.wall() })
     assert.ok(verdict.kind === 'verified' && verdict.finding.type === 'name', `${node.name} cannot prove ${name}`)
     assert.equal(verdict.finding.item?.manifest, meaning)
-    return meaning
+    return { outcome, meaning }
   }
 
   /** Found in time, at nodes of the town that serve it. */

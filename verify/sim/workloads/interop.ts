@@ -9,7 +9,7 @@
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import type { Random } from '@cairn/kernel'
+import { type Random, SeededRandom } from '@cairn/kernel'
 import { decodeLeaf } from '@cairn/names'
 import { addressOf } from '@cairn/wire'
 import type { Answer, ServiceName } from '../answer.ts'
@@ -29,6 +29,10 @@ const TOPIC = 'town'
 const PROPOSE_TOPIC = '@propose'
 const NAME = 'release@1'
 const PAGE = 1000
+const VISIBILITY_SECONDS = 1
+/** Of a consumer that waits for whatever comes next. */
+const WAIT_SECONDS = VISIBILITY_SECONDS + 1
+
 interface Leased {
   readonly message: { readonly id: string; readonly body: { readonly delivery: string } }
   readonly receipt: { readonly id: string; readonly attempt: number; readonly nonce: string }
@@ -51,7 +55,7 @@ export class InteropWorkload implements Workload {
     interop: {
       providers: { github: { enabled: true, secrets: [{ file: SECRET_FILE }] } },
       rules: [ruleOf('push', `mailbox:${TOPIC}`), ruleOf('release', `propose:${NAME}`)],
-      mailbox: { visibility: '2s', max_deliveries: 100 },
+      mailbox: { visibility: `${VISIBILITY_SECONDS}s`, max_deliveries: 100 },
       audit: { anchor_interval: '5s' },
     },
   }
@@ -83,6 +87,7 @@ export class InteropWorkload implements Workload {
       const isAnchored = async () => (await this.#audit(town, node)).anchor !== null
       await patiently(town, `the audit of ${node.name} is not anchored`, isAnchored)
     }
+    await this.#drain(town, pick(town.nodes, new SeededRandom(town.world.seed)) ?? town.node(WRITER))
   }
 
   async check(town: Town): Promise<void> {
@@ -167,10 +172,30 @@ export class InteropWorkload implements Workload {
   }
 
   async #consume(town: Town, node: SimNode, random: Random): Promise<Outcome> {
+    const { outcome, hook, receipt } = await this.#lease(town, node)
+    const dice = random.next()
+    // Some consumers die with their message, some give it back.
+    if (hook === undefined || receipt === undefined || dice < 0.15) return outcome
+    const verb = dice < 0.3 ? 'nack' : 'ack'
+    if (verb === 'ack') hook.isAckAsked = true
+    const done = await this.#ask(town, node, 'POST', `/mailbox/${TOPIC}/${receipt.id}/${verb}`, receipt)
+    const settled = outcomeOf(verb, done, [204], ['409 lease_lost'])
+    if (verb === 'ack' && settled === 'acknowledged') hook.isAcked = true
+    return settled
+  }
+
+  /** A message that nobody else has: of a webhook that was sent there, always the same one, and never after its end. */
+  async #lease(
+    town: Town,
+    node: SimNode,
+    waitSeconds = 0,
+  ): Promise<{ readonly outcome: Outcome; readonly hook?: Hook; readonly receipt?: Leased['receipt'] }> {
     const acked = new Set(this.#hooks.filter(({ isAcked }) => isAcked))
-    const answer = await this.#ask(town, node, 'POST', `/mailbox/${TOPIC}/lease`)
+    const path = `/mailbox/${TOPIC}/lease${waitSeconds === 0 ? '' : `?wait=${waitSeconds}`}`
+    const patience = waitSeconds === 0 ? {} : { timeoutMs: 2000 * waitSeconds }
+    const answer = await town.send(node, 'interop', 'POST', path, patience)
     const outcome = outcomeOf('lease', answer, [200, 204])
-    if (outcome !== 'acknowledged' || answer.status === 204) return outcome
+    if (outcome !== 'acknowledged' || answer.status === 204) return { outcome }
     const { message, receipt } = answer.json() as Leased
     const { delivery } = message.body
     const hook = this.#hooks.find(({ name }) => name === delivery)
@@ -181,15 +206,24 @@ export class InteropWorkload implements Workload {
     assert.ok(!acked.has(hook), `${delivery} was acknowledged and came again`)
     hook.messages.add(message.id)
     assert.equal(hook.messages.size, 1, `${delivery} became two messages`)
-    const dice = random.next()
-    // Some consumers die with their message, some give it back.
-    if (dice < 0.15) return outcome
-    const verb = dice < 0.3 ? 'nack' : 'ack'
-    if (verb === 'ack') hook.isAckAsked = true
-    const done = await this.#ask(town, node, 'POST', `/mailbox/${TOPIC}/${receipt.id}/${verb}`, receipt)
-    const settled = outcomeOf(verb, done, [204], ['409 lease_lost'])
-    if (verb === 'ack' && settled === 'acknowledged') hook.isAcked = true
-    return settled
+    return { outcome, hook, receipt }
+  }
+
+  /** All is well: what waits at a node is handed out, the first message twice because its first consumer dies with it. */
+  async #drain(town: Town, node: SimNode): Promise<void> {
+    const { length } = await this.#waiting(town, node, TOPIC)
+    for (let handedOut = 0; handedOut <= length; handedOut += 1) {
+      const { hook, receipt } = await this.#lease(town, node, WAIT_SECONDS)
+      assert.ok(
+        hook !== undefined && receipt !== undefined,
+        `${node.name} hands out ${handedOut} of ${length} messages`,
+      )
+      if (handedOut === 0) continue
+      hook.isAckAsked = true
+      const { status } = await this.#ask(town, node, 'POST', `/mailbox/${TOPIC}/${receipt.id}/ack`, receipt)
+      assert.equal(status, 204, `${hook.name} cannot be acknowledged`)
+      hook.isAcked = true
+    }
   }
 
   async #waiting(town: Town, node: SimNode, topic: string): Promise<NodeWords['waiting']> {

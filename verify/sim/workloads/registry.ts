@@ -123,7 +123,10 @@ export class RegistryWorkload implements Workload {
     const proposed = await propose(town, id, items, random)
     if (proposed !== 'acknowledged') return proposed
     this.#ready.push(id)
-    return await this.#commit(town, id)
+    // Now and then two clients find it ready, at the same moment.
+    const others = random.next() < 0.4 ? [this.#commit(town, id)] : []
+    const [outcome] = await Promise.all([this.#commit(town, id), ...others])
+    return outcome
   }
 
   async #commit(town: Town, id: string | undefined): Promise<Outcome> {

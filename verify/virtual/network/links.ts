@@ -10,7 +10,7 @@ export interface Packet {
   readonly number: number
   readonly from: string
   readonly to: string
-  /** `request GET /o/…`, `response 200`, `body 512 bytes`. */
+  /** `request GET /o/…`, `answer 201 to PUT :7071 with 80 bytes`, `response 200 to GET :7071`, `body 512 bytes`. */
   readonly what: string
 }
 
@@ -41,6 +41,8 @@ export class Links {
   tamper: ((packet: Packet) => Tampering | undefined) | undefined
   /** Hears of every packet that something happens to, and how long it takes if it arrives. */
   onMishap: ((mishap: Mishap, packet: Packet, delayMs: number) => void) | undefined
+  /** Hears of every packet that is on its way: nothing that happens to its sender now keeps it from arriving. */
+  onSent: ((packet: Packet) => void) | undefined
   readonly #clock: VirtualClock
   readonly #random: Random
   readonly #trace: Trace
@@ -72,6 +74,7 @@ export class Links {
     for (let copy = 0; copy < copies; copy += 1) {
       this.#clock.timer(dueAt - this.#clock.now() + copy * this.#delay(weather), () => this.#arrive(packet, arrive))
     }
+    if (!lost) this.onSent?.(packet)
     return { dueAt }
   }
 

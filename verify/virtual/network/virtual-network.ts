@@ -121,7 +121,10 @@ export class VirtualNetwork {
       return
     }
     Promise.try(listening.listener, request)
-      .then(async (response) => await this.#answer(exchange, stream, listening.life, response, request.signal))
+      .then(async (response) => {
+        const asked = { what: `${request.method} :${port}`, gone: request.signal }
+        await this.#answer(exchange, stream, listening.life, response, asked)
+      })
       .catch((error: unknown) => {
         if (listening.life.alive) breakOff(`reset ${String(error)}`, reset())
       })
@@ -132,19 +135,19 @@ export class VirtualNetwork {
     stream: Stream,
     server: Life,
     { status, headers, body }: VirtualResponse,
-    gone: AbortSignal,
+    { what: asked, gone }: { readonly what: string; readonly gone: AbortSignal },
   ): Promise<void> {
     const send = (what: string, arrive: () => void): void => {
       if (server.alive) this.#sendNext(server.machine, exchange, stream, what, arrive)
     }
     if (body === undefined || isSmall(body)) {
       const bytes = Buffer.from(body ?? '')
-      return send(`answer ${status} with ${bytes.length} bytes`, () => {
+      return send(`answer ${status} to ${asked} with ${bytes.length} bytes`, () => {
         exchange.answered(status, headers)
         exchange.body.complete(bytes)
       })
     }
-    send(`response ${status}`, () => exchange.answered(status, headers))
+    send(`response ${status} to ${asked}`, () => exchange.answered(status, headers))
     if (body instanceof Uint8Array) {
       const bytes = body.slice()
       return send(`body ${bytes.length} bytes, the last`, () => exchange.body.complete(bytes))
