@@ -12,6 +12,8 @@ interface Proposed {
   askedAt: number | undefined
   /** The first answer to it, and when that was. */
   told: { readonly facts: VersionFacts; readonly at: number } | undefined
+  /** Somebody heard that others were faster: what it builds on is past, and stays so. */
+  isPast: boolean
 }
 
 export class RegistryBook {
@@ -45,7 +47,7 @@ export class RegistryBook {
   }
 
   propose(id: string, items: readonly Item[]): void {
-    this.#proposals.set(id, { items, askedAt: undefined, told: undefined })
+    this.#proposals.set(id, { items, askedAt: undefined, told: undefined, isPast: false })
   }
 
   /** Somebody asks for its commit; returns when. */
@@ -68,6 +70,11 @@ export class RegistryBook {
     assert.deepEqual(facts, proposed.told.facts, `${id} was committed twice, as different versions`)
     const call = { tag: 'repeat', proposal: id } as const
     this.#operations.push({ client: '', call, result: headText(facts), invoked, responded, at: [0, 0] })
+  }
+
+  /** The commit was refused because a name is not any more what it builds on. */
+  overtake(id: string): void {
+    this.#of(id).isPast = true
   }
 
   see({ size, root }: SeenCheckpoint): void {
@@ -105,6 +112,7 @@ export class RegistryBook {
       return
     }
     assert.ok(proposed.askedAt !== undefined, `version ${version} was committed, and nobody asked for it`)
+    assert.ok(!proposed.isPast, `version ${version} is of ${proposal}, which was refused because others were faster`)
     assert.deepEqual(items.map(itemHash), proposed.items.map(itemHash), `version ${version} is not what was proposed`)
   }
 

@@ -136,6 +136,7 @@ export class RegistryWorkload implements Workload {
     const answer = await this.#send(town, 'POST', `/registry/commit/${id}`)
     const outcome = outcomeOf('commit', answer, [201], wasCommitted ? [] : OVERTAKEN)
     if (outcome === 'acknowledged') this.book.commit(id, answer.json() as VersionFacts, invoked)
+    if (answer.code === 'ChainMismatch') this.book.overtake(id)
     return outcome
   }
 
