@@ -19,6 +19,7 @@ import { REGISTRY } from '../model/registry/cores.ts'
 import { COMPACTION_AND_READS } from '../model/store/compaction.ts'
 import { STORE } from '../model/store/cores.ts'
 import { DEDUPE } from '../model/store/dedupe.ts'
+import { LAST_SECOND } from '../model/store/last-second.ts'
 import { BUDGET, PACER } from '../model/store/pacer.ts'
 import { MISSING_AND_SWEEPER, PUT_AND_SWEEPER } from '../model/store/sweeper.ts'
 import { modelsOf, type Source, type Suite } from '../model/suite.ts'
@@ -33,7 +34,11 @@ const GROUPS: Readonly<Record<ModelGroup, () => Promise<Model[]>>> = {
   index: async () => await load(INDEX, [LOOKUP, CACHE]),
   edge: async () => await load(EDGE, [FLIGHTS, KEPT_CHUNKS]),
   interop: async () => [...(await load(INTEROP, [APPLIED_ONCE, AUDIT_RING])), ...(await load(MAILBOX, [LEASES]))],
-  storage: async () => [...(await load(BUDGET.source, [BUDGET.suite])), ...(await load(PACER.source, [PACER.suite]))],
+  storage: async () => [
+    ...(await load(BUDGET.source, [BUDGET.suite])),
+    ...(await load(PACER.source, [PACER.suite])),
+    ...(await load(LAST_SECOND.source, [LAST_SECOND.suite])),
+  ],
 }
 
 async function load<Cores>(source: Source<Cores>, suites: readonly Suite<Cores>[]): Promise<Model[]> {

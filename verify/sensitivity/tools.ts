@@ -122,7 +122,7 @@ const MODELLED: readonly RegExp[] = [
   /^services\/index\/src\/domain\/(?:hedged-lookup|cache)-core\.ts$/,
   /^services\/edge\/src\/.*(?:flights|entry-table)-core\.ts$/,
   /^services\/interop\/src\/domain\/(?:replay-keys|audit-chain)\.ts$/,
-  /^services\/storage\/src\/replication\/repair-core\.ts$/,
+  /^services\/storage\/src\/replication\/(?:repair|last-second)-core\.ts$/,
 ]
 
 export function reachOf(file: string): Reach {

@@ -19,6 +19,9 @@ export const DATA = 'data'
 export const CONFIG_FILE = 'cairn.toml'
 export const TOKEN_FILE = 'peer.token'
 
+/** As little as can be configured. */
+export const REPAIR_BYTES_PER_SECOND = 64 * 1024
+
 const PORTS: Readonly<Record<ServiceName, number>> = {
   storage: 7071,
   index: 7072,
@@ -48,7 +51,7 @@ export function townSettings(name: string): Settings {
       pools: { get: 4, put: 4, repair: 2 },
       peers: others.map((id) => ({ url: urlOf(id, 'storage'), id, token_file: TOKEN_FILE })),
       placement: { id: name, peer_timeout: '1s' },
-      durability: { sweep_interval: '2s' },
+      durability: { sweep_interval: '2s', repair_pacing: REPAIR_BYTES_PER_SECOND },
     },
     index: {
       dht: { endpoints: others.map((id) => urlOf(id, 'index')) },

@@ -16,7 +16,17 @@ import { Excuses } from './excuses.ts'
 import type { FaultKind } from './faults/fault.ts'
 import { Lookout } from './lookout.ts'
 import { Matrix } from './matrix.ts'
-import { merge, NODE_NAMES, serviceAt, TOKEN_FILE, townSettings, urlOf, WRITER } from './settings.ts'
+import { Pacing } from './pacing.ts'
+import {
+  merge,
+  NODE_NAMES,
+  REPAIR_BYTES_PER_SECOND,
+  serviceAt,
+  TOKEN_FILE,
+  townSettings,
+  urlOf,
+  WRITER,
+} from './settings.ts'
 import { SimNode } from './sim-node.ts'
 import { Story } from './story.ts'
 import type { Workload } from './workload.ts'
@@ -58,6 +68,7 @@ export class Town {
   /** For whoever waits for something that happens in the town. */
   readonly lookout: Lookout
   readonly matrix = new Matrix()
+  readonly pacing = new Pacing(REPAIR_BYTES_PER_SECOND)
   /** Faults that struck something. */
   faults = 0
   readonly #client: VirtualPlatform
@@ -85,7 +96,9 @@ export class Town {
       if (mishap !== 'cut') this.struck(mishap, [from, to])
       if (mishap === 'loss' || delayMs > LATE_MS) this.#excuses.once([from, to])
     }
-    world.network.links.onSent = ({ from, to, what }) => {
+    world.network.links.onSent = (packet) => {
+      const { from, to, what } = packet
+      this.pacing.see(packet, world.clock.now())
       const [, port] = to === CLIENT ? (TOLD.exec(what) ?? []) : []
       const service = serviceAt(Number(port))
       if (service !== undefined) for (const hear of this.#toldHearers) hear(service, from)

@@ -167,13 +167,13 @@ export const storageSection = section({
     repair_pacing: setting(byteSize({ min: 64 * 1024 }), {
       default: '50MiB',
       reload: 'restart',
-      does: 'Bytes a second for all repairs together.',
+      does: 'Bytes a second for all repairs together; a chunk that is larger is moved alone.',
       designName: 'durability.repair_pacing',
     }),
     scrub_pacing: setting(byteSize({ min: 64 * 1024 }), {
       default: '8MiB',
       reload: 'restart',
-      does: 'Bytes a second the scrub reads.',
+      does: 'Bytes a second the scrub reads, each chunk counted as 64 KiB.',
     }),
     sweep_interval: setting(duration({ min: 100 }), {
       default: '60s',

@@ -10,7 +10,7 @@ export interface Packet {
   readonly number: number
   readonly from: string
   readonly to: string
-  /** `request GET /o/…`, `answer 201 to PUT :7071 with 80 bytes`, `response 200 to GET :7071`, `body 512 bytes`. */
+  /** `request PUT :7071 /o/… with 9 bytes`, `answer 201 to PUT :7071 with 80 bytes`, `body 512 bytes`. */
   readonly what: string
 }
 

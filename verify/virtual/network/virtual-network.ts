@@ -94,7 +94,9 @@ export class VirtualNetwork {
       this.links.send(client.machine, server, 'client gone', () => gone.abort())
     })
     const headers = ['host', url.host, ...lengthOf(request), ...Object.entries(request.headers).flat()]
-    this.links.send(client.machine, server, `request ${method} ${target}`, () => {
+    const port = portOf(url)
+    const what = `request ${method} :${port} ${target} with ${sent?.length ?? 0} bytes`
+    this.links.send(client.machine, server, what, () => {
       const body = sent === undefined ? undefined : partsOf(sent)
       const peerAddress = this.addressOf(client.machine)
       // Each time it arrives it is a connection of its own.
@@ -105,7 +107,7 @@ export class VirtualNetwork {
         this.links.send(client.machine, server, 'client gone', () => left.abort())
       })
       const arrived = { method, target, headers, body, peerAddress, signal: left.signal }
-      this.#arrive(exchange, stream, server, portOf(url), arrived)
+      this.#arrive(exchange, stream, server, port, arrived)
     })
     return await exchange.response
   }

@@ -25,7 +25,8 @@ export type Repair =
       readonly tag: 'work'
       readonly name: string
       readonly bytes: number
-      readonly run: (pace: Pace) => Promise<Repaired>
+      /** What is in parts is moved so many bytes at a time, or one part. */
+      readonly run: (pace: Pace, runBytes: number) => Promise<Repaired>
     }
 
 export interface RepairRequest {

@@ -9,7 +9,6 @@ import type { ChunkBytes } from '@cairn/store'
 import { type Address, chunkAddress } from '@cairn/wire'
 import { partGone } from '../errors.ts'
 import type { ObjectCopy, ObjectTarget, Stored, TargetCall } from '../targets/target.ts'
-import { REPAIR_RUN_BYTES } from './repair-core.ts'
 
 /** Chunks asked about at once. */
 const ASK_MAX = 1024
@@ -26,6 +25,8 @@ export interface CopyOptions {
   readonly read: (chunk: Address) => Promise<ChunkBytes | undefined>
   /** Waits until so many bytes may be sent; they are, right after. */
   readonly pace?: (bytes: number) => Promise<void>
+  /** How many are sent at once, if no chunk is larger. */
+  readonly runBytes?: number
 }
 
 export async function copyObject(
@@ -67,7 +68,7 @@ async function copyWhole(
 async function sendChunks(
   target: ObjectTarget,
   { id, manifest, upload }: ObjectCopy,
-  { read, pace }: CopyOptions,
+  { read, pace, runBytes = RUN_BYTES }: CopyOptions,
   call: () => TargetCall,
 ): Promise<void> {
   const place = { object: id, upload }
@@ -76,7 +77,7 @@ async function sendChunks(
     const asked = new Set<Address>()
     for (let at = from; at < Math.min(count, from + ASK_MAX); at += 1)
       asked.add(manifest === undefined ? id : chunkAddress(manifest, at))
-    const run = new Run(pace === undefined ? RUN_BYTES : REPAIR_RUN_BYTES, async (chunks, bytes) => {
+    const run = new Run(runBytes, async (chunks, bytes) => {
       await pace?.(bytes)
       await target.putChunks(chunks, place, call())
     })

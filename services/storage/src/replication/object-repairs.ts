@@ -38,7 +38,8 @@ export class ObjectRepairs {
   of(id: Address, step: RepairStep<{ readonly target: ObjectTarget }>): Repair {
     if (step.tag === 'copy') {
       const [from, to] = [step.from.target, step.to.target]
-      const run = async (pace: Pace): Promise<Repaired> => await this.#copy(id, from, to, pace)
+      const run = async (pace: Pace, runBytes: number): Promise<Repaired> =>
+        await this.#copy(id, from, to, { pace, runBytes })
       return { tag: 'work', name: `copy ${id} to ${to.identity.id}`, bytes: REPAIR_COST_BYTES, run }
     }
     const at = step.at.target
@@ -51,7 +52,12 @@ export class ObjectRepairs {
     return { tag: 'work', name: `${step.tag} ${id} at ${at.identity.id}`, bytes: 0, run }
   }
 
-  async #copy(id: Address, from: ObjectTarget, to: ObjectTarget, pace: Pace): Promise<Repaired> {
+  async #copy(
+    id: Address,
+    from: ObjectTarget,
+    to: ObjectTarget,
+    { pace, runBytes }: { readonly pace: Pace; readonly runBytes: number },
+  ): Promise<Repaired> {
     const { replicas, chunks } = this.#options
     const facts = await from.stat(id, replicas.call())
     if (facts === undefined) return { tag: 'skipped', reason: 'no_copy' }
@@ -67,6 +73,7 @@ export class ObjectRepairs {
           const held = await from.readChunk(chunk, replicas.call()).catch(() => undefined)
           return held ?? (await chunks.read(chunk, { object: id, chunk: undefined }))
         },
+        runBytes,
         pace: async (length) => {
           await pace(length)
           bytes += length

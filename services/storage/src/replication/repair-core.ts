@@ -163,15 +163,15 @@ function domainsOf(targets: readonly TargetFacts[]): number {
   return new Set(targets.map(({ domain }) => domain)).size
 }
 
-/** Bytes of a repair that are moved at once, right after they were paid for. */
-export const REPAIR_RUN_BYTES = 256 * 1024
+/** Bytes of a repair that are moved at once, right after they were paid for; fewer if the budget is small. */
+const RUN_BYTES_MAX = 256 * 1024
 
 /**
  * A bucket with which no more than the budget is moved in any second: what is saved up, what comes in while it is spent,
  * and one run that was paid for in part before are the budget together.
  */
-export function repairBudget(bytesPerSecond: number): BucketShape {
+export function repairBudget(bytesPerSecond: number): BucketShape & { readonly runBytes: number } {
   const burst = Math.floor(bytesPerSecond / 8)
-  const run = Math.min(REPAIR_RUN_BYTES, Math.floor(bytesPerSecond / 4))
-  return { rate: bytesPerSecond - burst - run, burst }
+  const runBytes = Math.min(RUN_BYTES_MAX, Math.floor(bytesPerSecond / 4))
+  return { rate: bytesPerSecond - burst - runBytes, burst, runBytes }
 }

@@ -1,8 +1,9 @@
-import { isKind, Semaphore, type TaskBody, TokenBucket } from '@cairn/kernel'
+import { isKind, Semaphore, sleep, type TaskBody, TokenBucket } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
 import { type Pace, REPAIR_COST_BYTES, type Repair, type Repaired } from '../domain/repairs.ts'
 import type { StorageParts } from '../parts.ts'
+import * as core from '../replication/last-second-core.ts'
 import { repairBudget } from '../replication/repair-core.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
 import { canBeLeft } from './round.ts'
@@ -14,8 +15,9 @@ type Repairing = Pick<StorageParts, 'drives' | 'repairs' | 'events' | 'scrubs' |
  * damaged is healed from another copy; with one target there is none, and it waits to be put again.
  */
 export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecond: number): TaskBody {
-  const { rate, burst } = repairBudget(bytesPerSecond)
+  const { rate, burst, runBytes } = repairBudget(bytesPerSecond)
   const budget = new TokenBucket(platform.clock, { rate, burst })
+  const last = core.createLastSecond(bytesPerSecond)
   const payer = new Semaphore(1)
   const { clock, metrics } = platform
   return async ({ aborting }) => {
@@ -26,6 +28,9 @@ export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecon
         // not move what took both of them seconds to pay in the same moment.
         using _turn = await payer.acquire({ signal: aborting })
         for (let left = bytes; left > 0; left -= burst) await budget.take(Math.min(left, burst), { signal: aborting })
+        const fitsInMs = (): number => core.waitMs(last, bytes, clock.now())
+        for (let waitMs = fitsInMs(); waitMs > 0; waitMs = fitsInMs()) await sleep(clock, waitMs, { signal: aborting })
+        core.move(last, bytes, clock.now())
       }
       metrics.observe('repair_wait_seconds', (clock.now() - askedAt) / 1000)
       metrics.count('repair_bytes_total', { phase: 'executed' }, bytes)
@@ -35,7 +40,7 @@ export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecon
       if (next.tag === 'closed') return
       const beganAt = clock.now()
       try {
-        await repairOne(platform, parts, next.item, { pace, aborting })
+        await repairOne(platform, parts, next.item, { pace, runBytes, aborting })
       } finally {
         parts.repairs.ended(next.item)
       }
@@ -46,6 +51,7 @@ export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecon
 
 interface Means {
   readonly pace: Pace
+  readonly runBytes: number
   readonly aborting: AbortSignal
 }
 
@@ -53,11 +59,11 @@ async function repairOne(
   { metrics, log }: Platform,
   parts: Repairing,
   repair: Repair,
-  { pace, aborting }: Means,
+  { pace, runBytes, aborting }: Means,
 ): Promise<void> {
   const name = repair.tag === 'chunk' ? repair.chunk.slice(0, 11) : repair.name.slice(0, 80)
   try {
-    const done = repair.tag === 'chunk' ? await repairChunk(parts, repair, pace) : await repair.run(pace)
+    const done = repair.tag === 'chunk' ? await repairChunk(parts, repair, pace) : await repair.run(pace, runBytes)
     if (done.tag === 'skipped') {
       metrics.count('repair_skipped_total', { reason: done.reason })
       parts.repairs.failed(repair)
