@@ -25,7 +25,7 @@ const OPERATIONS = 200
  * How many of fifteen operations are of each service: what the registry is asked for takes five requests and a dozen
  * signatures, and most of what people ask for is read at an edge.
  */
-const SHARES: Readonly<Record<ServiceName, number>> = { edge: 7, interop: 3, storage: 2, index: 2, registry: 1 }
+const SHARES: Readonly<Record<ServiceName, number>> = { edge: 8, interop: 2, storage: 2, index: 2, registry: 1 }
 const STRIKES_MIN = 7
 const STRIKES_MORE = 4
 /** The first operations meet no fault, and there is one of each service, so that there is something to lose. */

@@ -51,7 +51,7 @@ export function townSettings(name: string): Settings {
       pools: { get: 4, put: 4, repair: 2 },
       peers: others.map((id) => ({ url: urlOf(id, 'storage'), id, token_file: TOKEN_FILE })),
       placement: { id: name, peer_timeout: '1s' },
-      durability: { sweep_interval: '2s', repair_pacing: REPAIR_BYTES_PER_SECOND },
+      durability: { sweep_interval: '4s', repair_pacing: REPAIR_BYTES_PER_SECOND },
     },
     index: {
       dht: { endpoints: others.map((id) => urlOf(id, 'index')) },

@@ -9,6 +9,7 @@
 import { SeededRandom } from '@cairn/kernel'
 import { VirtualWorld } from '../virtual/world.ts'
 import type { ServiceName } from './answer.ts'
+import type { FaultKind } from './faults/fault.ts'
 import type { Counts } from './matrix.ts'
 import { type Plan, type Step, spareSteps } from './plan.ts'
 import { checkQueues, checkQueuesEmpty } from './queues.ts'
@@ -25,6 +26,8 @@ const THINK_MS = 60
 const WAIT_MS = 10
 /** Fewer prove too little. */
 const FAULTS_MIN = 5
+/** At least one of them. */
+const CRASHES: readonly FaultKind[] = ['power-cut', 'blackout', 'kill']
 /** A seed that takes longer never comes to rest. */
 const VIRTUAL_MS_MAX = 600_000
 
@@ -96,8 +99,10 @@ async function live(town: Town, plan: Plan, workloads: readonly Workload[]): Pro
 }
 
 /** A run in which nothing was promised or nothing went wrong proves nothing. */
-function checkVacuity({ faults }: Town, plan: Plan, workloads: readonly Workload[]): void {
+function checkVacuity(town: Town, plan: Plan, workloads: readonly Workload[]): void {
+  const { faults, nodes } = town
   if (isWhole(plan) && faults < FAULTS_MIN) throw new Error(`Only ${faults} faults struck.`)
+  if (isWhole(plan) && !nodes.some((node) => town.hasMet(node, CRASHES))) throw new Error('No node crashed.')
   for (const { service, tally } of workloads) {
     if (tally.operations > 0 && tally.acknowledged === 0) throw new Error(`${service} acknowledged nothing.`)
   }

@@ -42,6 +42,7 @@ export const blackout: Fault = (town, name, random) => {
     if (isOver) return
     isOver = true
     const up = town.nodes.filter(({ machine }) => machine.isUp)
+    if (up.length === 0) return
     town.struck(
       'blackout',
       up.map((node) => node.name),
