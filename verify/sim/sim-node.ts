@@ -125,7 +125,10 @@ export class SimNode {
     if (!this.machine.isUp || this.machine.lives !== lives) return []
     const left = this.machine.leaks()
     this.machine.kill()
-    return ended.tag === 'down' ? [ended.why] : [...ended.value.aborted, ...ended.value.abandoned, ...left]
+    if (ended.tag === 'down') return [ended.why]
+    // With so small a budget a repair may take longer than a drain; it is planned again.
+    const aborted = ended.value.aborted.filter((name) => !/^repair-worker-\d+$/.test(name))
+    return [...aborted, ...ended.value.abandoned, ...left]
   }
 
   /** Changes the configuration file and says so to the process; one that is not up reads it at its next start. */
