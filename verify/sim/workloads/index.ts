@@ -29,8 +29,6 @@ const PINS = 6
 const OBJECT_BYTES = 200
 /** An index has 1200 ms for a lookup; the way there and back comes on top. */
 const BUDGET_MS = 1250
-/** An index looks at the registry every five seconds, and keeps an answer for ten. */
-const NAMED_MS = 7000
 /** A breaker that is half open lets a few through, and the next only when its janitor has counted those. */
 const COUNTED_MS = 150
 
@@ -38,6 +36,12 @@ interface Thing {
   readonly bytes: Buffer
   readonly id: Address
   isStored: boolean
+}
+
+/** As the registry tells it. */
+interface Registered {
+  readonly version: number
+  readonly item: NameItem
 }
 
 interface Named {
@@ -87,16 +91,23 @@ export class IndexWorkload implements Workload {
       // A breaker that opened while others were away says so for a while; then it is known again that this is nowhere.
       const isSure = async () => (await this.#find(town, node, undefined, true)) === 'acknowledged'
       await patiently(town, `${node.name} cannot ask the others`, isSure)
-      // Kept from now on, for longer than a change may take to be heard of.
+      // Kept from now on, so that the next answer could be an old one.
       const isAnswered = async () => (await this.#resolveName(town, node, name)).outcome === 'acknowledged'
       await patiently(town, `${node.name} does not say whether ${name} means anything`, isAnswered)
     }
     const isNamed = async () => (await this.#point(town, name, named, random)) === 'acknowledged'
     await patiently(town, `${name} cannot be committed`, isNamed)
-    const meant = (await this.#registered(town, name))?.manifest
+    const { version, item } = (await this.#registered(town, name)) ?? assert.fail(`${name} is not named`)
     for (const node of town.nodes) {
-      const isMeant = async () => (await this.#resolveName(town, node, name)).meaning === meant
-      await patiently(town, `${node.name} does not say what ${name} means`, isMeant, NAMED_MS)
+      const hasHeard = async () => (await this.#heard(town, node)) >= version
+      await patiently(town, `${node.name} has not heard that ${name} means something new`, hasHeard)
+      // From then on nothing older is said, whatever was kept.
+      const isSaid = async () => {
+        const { outcome, meaning } = await this.#resolveName(town, node, name)
+        if (outcome === 'acknowledged') assert.equal(meaning, item.manifest, `${node.name} says what ${name} meant`)
+        return outcome === 'acknowledged'
+      }
+      await patiently(town, `${node.name} does not say what ${name} means`, isSaid)
     }
   }
 
@@ -176,7 +187,7 @@ export class IndexWorkload implements Workload {
       const before = await this.#registered(town, name)
       const manifest = addressOf(Buffer.from(`${name} ${named.tried.size}`))
       named.tried.add(manifest)
-      const prev = before === undefined ? null : itemHash(before)
+      const prev = before === undefined ? null : itemHash(before.item)
       const items: readonly Item[] = [{ kind: 'name', id: name, prev, manifest }]
       const id = `p_${toHex(random.bytes(16))}`
       const proposed = await propose(town, id, items, random)
@@ -188,10 +199,19 @@ export class IndexWorkload implements Workload {
     }
   }
 
-  async #registered(town: Town, name: string): Promise<NameItem | undefined> {
+  /** What the registry says that a name means, and since which version. */
+  async #registered(town: Town, name: string): Promise<Registered | undefined> {
     const answer = await town.send(town.node(WRITER), 'registry', 'GET', `/registry/names/${name}`)
     outcomeOf('name', answer, [200, 404])
-    return answer.status === 200 && !answer.isBroken ? (answer.json() as { item: NameItem }).item : undefined
+    return answer.status === 200 && !answer.isBroken ? (answer.json() as Registered) : undefined
+  }
+
+  /** The version of the registry that an index has followed it to. */
+  async #heard(town: Town, node: SimNode): Promise<number> {
+    const { registry } = (await town.send(node, 'index', 'GET', '/readyz')).json() as {
+      registry: { version?: number }
+    }
+    return registry.version ?? -1
   }
 
   /** What an index says that a name means, which it has to prove; no meaning if it says that there is none. */
