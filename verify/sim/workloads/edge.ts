@@ -32,8 +32,8 @@ const BREAKS = 0.05
 /** About as long as a page takes. */
 const READING_MS = 5
 const DRIVE_REFUSES: readonly FaultKind[] = ['io-error', 'no-space', 'full-drive', 'short-write', 'torn-write']
-/** How often an edge asks before it hands on that the upstream has failed. */
-const TRIES = 3
+/** As long as an edge asks an upstream at most. */
+const FILL_MS = 1000
 
 export class EdgeWorkload implements Workload {
   readonly service = 'edge'
@@ -53,8 +53,8 @@ export class EdgeWorkload implements Workload {
   readonly #versions = Array.from({ length: PAGES }, () => 0)
   /** The version that a change through an edge made, by node and page. */
   readonly #changed = new Map<string, number>()
-  /** How often the upstream has answered 503, by page. */
-  readonly #failures = Array.from({ length: PAGES }, () => 0)
+  /** When the upstream last answered 503, by page. */
+  readonly #failedAt = Array.from({ length: PAGES }, () => Number.NEGATIVE_INFINITY)
 
   constructor(seed: number) {
     this.#seed = seed
@@ -68,7 +68,7 @@ export class EdgeWorkload implements Workload {
     town.world
       .machine(UPSTREAM)
       .start()
-      .listen(443, this.#upstream(new SeededRandom(this.#seed)))
+      .listen(443, this.#upstream(town, new SeededRandom(this.#seed)))
     for (const [at, { id, bytes }] of this.#objects.entries()) {
       const node = town.nodes[at % town.nodes.length]
       assert.ok(node !== undefined)
@@ -131,12 +131,12 @@ export class EdgeWorkload implements Workload {
   }
 
   async #readPage(town: Town, node: SimNode, key: number, isRange: boolean): Promise<void> {
-    const failuresBefore = this.#failures[key] ?? 0
+    const startedAt = town.clock.now()
     const atLeast = this.#changed.get(`${node.name} ${key}`) ?? 0
     const answer = await ask(town, node, pathOf(key), isRange)
-    const failures = (this.#failures[key] ?? 0) - failuresBefore
-    // The upstream's own word, without a problem of ours; only where it said so as often as it has to be asked.
-    const isHandedOn = failures >= TRIES && answer.headers['cache-status']?.includes('fwd-status=503') === true
+    // The upstream's own word, without a problem of ours; only where it said so since what this may have joined began.
+    const hasFailed = (this.#failedAt[key] ?? 0) >= startedAt - FILL_MS
+    const isHandedOn = hasFailed && answer.headers['cache-status']?.includes('fwd-status=503') === true
     if (!this.#note(`read page ${key}`, answer, [200, 206], isHandedOn ? ['503 '] : [])) return
     const tag = answer.headers['etag'] ?? ''
     const [, told, version] = /^"(\d+)-(\d+)"$/.exec(tag) ?? []
@@ -161,7 +161,7 @@ export class EdgeWorkload implements Workload {
     return noise(key === 0 ? 70_000 : 400 + 300 * key, this.#seed + 1000 * (key + 1) + version)
   }
 
-  #upstream(random: Random): VirtualListener {
+  #upstream({ clock }: Town, random: Random): VirtualListener {
     return async ({ method, target, headers }) => {
       const key = Number(target.slice(1))
       if (method === 'PUT') {
@@ -169,7 +169,7 @@ export class EdgeWorkload implements Workload {
         return await Promise.resolve({ status: 204, headers: [] })
       }
       if (random.next() < FAILS) {
-        this.#failures[key] = (this.#failures[key] ?? 0) + 1
+        this.#failedAt[key] = clock.now()
         return { status: 503, headers: [] }
       }
       const version = this.#versions[key] ?? 0
