@@ -7,6 +7,7 @@
  *     node verify/sensitivity/main.ts --revision X    of that tree, not of the newest
  *     node verify/sensitivity/main.ts --part 2/3      every third, beginning with the second: several side by side
  *     node verify/sensitivity/main.ts --only town     this tool alone
+ *     node verify/sensitivity/main.ts --again         what the town says now, in a column of its own
  *     node verify/sensitivity/main.ts --table         the table alone
  *
  * `in-models`, `in-simulators` and `in-town` are what it starts in the tree with the plant.
@@ -15,7 +16,16 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { ModelGroup } from './explore.ts'
 import { PLANTS, type Plant } from './plants.ts'
-import { CONTROL, DOCUMENT, firstFinder, forgetRow, keepVerdict, readResults, renderDocument } from './results.ts'
+import {
+  CONTROL,
+  DOCUMENT,
+  firstFinder,
+  forgetRow,
+  keepAgain,
+  keepVerdict,
+  readResults,
+  renderDocument,
+} from './results.ts'
 import type { Simulator } from './simulate.ts'
 import { type Reach, reachOf, runTool, SEED_BOUNDS, TOOLS, TOWN_BOUNDS, type Tool, type Verdict } from './tools.ts'
 import { Tree } from './tree.ts'
@@ -27,6 +37,7 @@ const { values, positionals } = parseArgs({
     revision: { type: 'string', default: 'HEAD' },
     part: { type: 'string', default: '1/1' },
     only: { type: 'string' },
+    again: { type: 'boolean', default: false },
     table: { type: 'boolean', default: false },
   },
 })
@@ -65,11 +76,12 @@ async function plantAll(ids: readonly string[], secondsMax: number): Promise<voi
   const endsAt = performance.now() + 1000 * secondsMax
   const unknown = ids.find((id) => !PLANTS.some((plant) => plant.id === id))
   if (unknown !== undefined) throw new Error(`There is no plant ${unknown}; verify/sensitivity/plants.ts has them all.`)
-  if (values.only === undefined) for (const id of ids) forgetRow(id)
+  if (values.only === undefined && !values.again) for (const id of ids) forgetRow(id)
   using tree = new Tree(values.revision)
   const [part = 1, parts = 1] = values.part.split('/').map(Number)
   const mine = PLANTS.filter((_, at) => at % parts === part - 1)
   const chosen = mine.filter(({ id }) => ids.length === 0 || ids.includes(id))
+  if (values.again) return await plantAgain(tree, chosen, endsAt)
   // What the simulators say of all of them first: it is what is most worth knowing if time is short.
   for (const isShort of [true, false]) {
     for (const plant of chosen) {
@@ -82,6 +94,18 @@ async function plantAll(ids: readonly string[], secondsMax: number): Promise<voi
         keepVerdict(plant.id, tree.revision, tool, verdict)
       }
     }
+  }
+}
+
+/** The town has become stricter since it was first asked: those it has not been asked about again. */
+async function plantAgain(tree: Tree, plants: readonly Plant[], endsAt: number): Promise<void> {
+  for (const plant of plants) {
+    if (readResults()[plant.id]?.again?.revision === tree.revision) continue
+    if (performance.now() > endsAt) return
+    const verdict = await judge(tree, plant, 'town', endsAt)
+    if (verdict === undefined) return
+    say(`${plant.id}: town ${JSON.stringify(verdict)}`)
+    keepAgain(plant.id, tree.revision, verdict)
   }
 }
 

@@ -14,6 +14,8 @@ export interface Row {
   /** Of the trees it was judged in, the oldest first. */
   readonly revisions: readonly string[]
   readonly verdicts: Readonly<Partial<Record<Tool, Verdict>>>
+  /** What the town said when it had become stricter, and of which tree. */
+  readonly again?: { readonly revision: string; readonly verdict: Verdict }
 }
 
 export type Results = Readonly<Record<string, Row>>
@@ -26,7 +28,15 @@ export function readResults(): Results {
 export function keepVerdict(id: string, revision: string, tool: Tool, verdict: Verdict): void {
   const results = readResults()
   const revisions = [...new Set([...(results[id]?.revisions ?? []), revision])]
-  write({ ...results, [id]: { revisions, verdicts: { ...results[id]?.verdicts, [tool]: verdict } } })
+  write({ ...results, [id]: { ...results[id], revisions, verdicts: { ...results[id]?.verdicts, [tool]: verdict } } })
+}
+
+/** What the town says now, beside what it said first. */
+export function keepAgain(id: string, revision: string, verdict: Verdict): void {
+  const results = readResults()
+  const row = results[id]
+  if (row === undefined) throw new Error(`${id} has not been judged yet.`)
+  write({ ...results, [id]: { ...row, again: { revision, verdict } } })
 }
 
 /** The plant is to be judged anew. */
@@ -75,13 +85,13 @@ export function renderDocument(results: Results): string {
   return `${HEAD}
 ${summaryOf(results)} Trees: ${[...revisions].join(', ')}.
 
-| plant | where | expected | simulators | town | first found by | after | what it said |
-|---|---|---|---|---|---|---|---|
+| plant | where | expected | simulators | town | town, stricter | first found by | after | what it said |
+|---|---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 ${missesOf(results)}${FOOT}`
 }
 
-function rowOf(plant: Plant, { verdicts }: Row): string {
+function rowOf(plant: Plant, { verdicts, again }: Row): string {
   const finder = firstFinder(verdicts)
   const verdict = finder === undefined ? undefined : verdicts[finder]
   const found = verdict?.tag === 'found' ? verdict : undefined
@@ -92,6 +102,7 @@ function rowOf(plant: Plant, { verdicts }: Row): string {
     expected === undefined ? 'nothing' : WORDS[expected],
     simulatorCell(verdicts.simulators),
     simulatorCell(verdicts.town),
+    simulatorCell(again?.verdict),
     finder === undefined ? (isJudged(verdicts) ? '**missed**' : 'not yet') : WORDS[finder],
     found === undefined
       ? ''
@@ -101,6 +112,10 @@ function rowOf(plant: Plant, { verdicts }: Row): string {
     found?.says ?? '',
   ]
   return `| ${cells.map(cell).join(' | ')} |`
+}
+
+function seedOf(verdict: Verdict | undefined): number | undefined {
+  return verdict?.tag === 'found' ? verdict.seeds : undefined
 }
 
 function simulatorCell(verdict: Verdict | undefined): string {
@@ -122,12 +137,21 @@ function cell(text: string): string {
 }
 
 function summaryOf(results: Results): string {
-  const run = PLANTS.flatMap(({ id }) => results[id]?.verdicts ?? [])
-  const judged = run.filter(isJudged)
-  const found = judged.filter((verdicts) => firstFinder(verdicts) !== undefined)
-  const reached = run.filter(({ simulators }) => simulators !== undefined && simulators.tag !== 'unreached')
-  const bySimulator = reached.filter(({ simulators, town }) => simulators?.tag === 'found' || town?.tag === 'found')
-  return `${PLANTS.length} plants, ${judged.length} of them judged: ${found.length} found, ${judged.length - found.length} missed. Simulators run the code of ${reached.length} of them and found ${bySimulator.length}.`
+  const rows = PLANTS.flatMap(({ id }) => results[id] ?? [])
+  const judged = rows.filter(({ verdicts }) => isJudged(verdicts))
+  const found = judged.filter(({ verdicts }) => firstFinder(verdicts) !== undefined)
+  const reached = rows.filter(
+    ({ verdicts: { simulators } }) => simulators !== undefined && simulators.tag !== 'unreached',
+  )
+  const bySimulator = reached.filter(({ verdicts }) => [verdicts.simulators, verdicts.town].some(isFound))
+  const again = rows.flatMap((row) => (row.again === undefined || row.again.verdict.tag === 'unreached' ? [] : row))
+  const trees = new Set(again.map((row) => row.again?.revision))
+  const stricter = `The town as it is on ${[...trees].join(', ')} had ${again.length} of them again and found ${again.filter((row) => isFound(row.again?.verdict)).length}, where it had found ${again.filter(({ verdicts }) => isFound(verdicts.town)).length}.`
+  return `${PLANTS.length} plants, ${judged.length} of them judged: ${found.length} found, ${judged.length - found.length} missed. Simulators run the code of ${reached.length} of them and found ${bySimulator.length}. ${stricter}`
+}
+
+function isFound(verdict: Verdict | undefined): boolean {
+  return verdict?.tag === 'found'
 }
 
 function missesOf(results: Results): string {
@@ -138,7 +162,12 @@ function missesOf(results: Results): string {
   if (missed.length === 0) return ''
   const lines = missed.map(({ id, name, file }) => {
     const since = FOUND_SINCE[id]
-    const found = since === undefined ? '' : ` Found since by \`${since}\`.`
+    const seed = seedOf(results[id]?.again?.verdict)
+    const finders = [
+      ...(since === undefined ? [] : [`\`${since}\``]),
+      ...(seed === undefined ? [] : [`the town, seed ${seed}`]),
+    ]
+    const found = finders.length === 0 ? '' : ` Found since by ${finders.join(' and by ')}.`
     return `- \`${id}\`: ${name} (\`${file}\`).${found}${HARMLESS[id] ?? ''}`
   })
   return `\n## Missed\n\n${lines.join('\n')}\n`
@@ -189,5 +218,7 @@ How to read it: bounds and the choice of tools were made smaller during the run,
 to \`signature-prefix\` had up to six simulators and 30 s, later ones those that \`tools.ts\` names now; the five plants in
 storage were given to its simulators a second time, to fewer of them; registry and storage have only some of their tests. A
 miss of a few seeds is a weak miss. The town was run again later, a minute for each plant, on a newer tree. "It does not
-end" means only that it took more than twice as long as without the plant.
+end" means only that it took more than twice as long as without the plant. The column of the stricter town is of a later
+one still, which also cuts the power just as something is told, drains mailboxes, asks again for what may be kept and
+changes pages while they are read: some that it had missed, and those it had found before.
 `
