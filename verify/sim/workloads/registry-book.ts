@@ -72,9 +72,13 @@ export class RegistryBook {
     this.#operations.push({ client: '', call, result: headText(facts), invoked, responded, at: [0, 0] })
   }
 
-  /** The commit was refused because a name is not any more what it builds on. */
+  /**
+   * The commit was refused because a name is not any more what it builds on. It never will be again, unless that was
+   * nothing: a name may be removed.
+   */
   overtake(id: string): void {
-    this.#of(id).isPast = true
+    const proposed = this.#of(id)
+    proposed.isPast = proposed.items.every(({ prev }) => prev !== null)
   }
 
   see({ size, root }: SeenCheckpoint): void {
