@@ -72,6 +72,7 @@ export class Town {
   /** Faults that struck something. */
   faults = 0
   readonly #client: VirtualPlatform
+  readonly #workloads: readonly Workload[]
   readonly #underWay = new Set<UnderWay>()
   readonly #striking = new Set<{ readonly kind: FaultKind; readonly nodes: readonly string[] }>()
   readonly #excuses = new Excuses()
@@ -81,6 +82,7 @@ export class Town {
 
   constructor(world: VirtualWorld, workloads: readonly Workload[]) {
     this.world = world
+    this.#workloads = workloads
     this.story = new Story(world.clock)
     this.lookout = new Lookout(world.clock)
     const rootKey = Buffer.from(world.random.bytes(32)).toString('hex')
@@ -198,6 +200,11 @@ export class Town {
         this.#striking.delete(striking)
       },
     }
+  }
+
+  /** Clients that were told to send something again do. */
+  async resend(): Promise<void> {
+    for (const workload of this.#workloads) await workload.resend?.(this)
   }
 
   /** From now on these need not answer, until it is disposed of. */

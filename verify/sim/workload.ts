@@ -28,6 +28,8 @@ export interface Workload {
   prepare?(town: Town): Promise<void>
   /** One thing a client does. */
   operate(town: Town, random: Random): Promise<void>
+  /** A drive has rotted, and nothing else is wrong: whoever was refused because of it sends again what they have. */
+  resend?(town: Town): Promise<void>
   /** Everything is up again and had time to repair: what is still unsure may be asked and decided. */
   settle?(town: Town): Promise<void>
   /** Everything that was told holds, on every node. */

@@ -73,6 +73,7 @@ export const bitRot: Fault = (town, name, random) => {
   drive.damage(path, byte * 8 + Math.floor(random.next() * 8))
   const lasting = town.striking('bit-rot', [name])
   return async () => {
+    await town.resend()
     await repair(town)
     lasting[Symbol.dispose]()
   }

@@ -30,6 +30,8 @@ interface Thing {
   isHoldMurky: boolean
   /** One client at a time has it, and leaves it alone for a moment after. */
   freeAt: number
+  /** Where a put of it was refused last, if it was not put since. */
+  refusedBy: SimNode | undefined
 }
 
 const CHUNK = 65_536
@@ -62,6 +64,16 @@ export class StorageWorkload implements Workload {
     thing.freeAt = town.clock.now() + ECHO_MS
   }
 
+  /** A chunk that was there already may have rotted: what nobody else has can only come from the client. */
+  async resend(town: Town): Promise<void> {
+    for (const thing of this.#things) {
+      if (thing.refusedBy === undefined || !Number.isFinite(thing.freeAt)) continue
+      thing.freeAt = Number.POSITIVE_INFINITY
+      await this.#put(town, thing.refusedBy, thing, false)
+      thing.freeAt = town.clock.now() + ECHO_MS
+    }
+  }
+
   /** Everything is back and was compared: what a change left is everywhere now, or nowhere. */
   async settle(): Promise<void> {
     for (const thing of this.#things) {
@@ -89,7 +101,7 @@ export class StorageWorkload implements Workload {
     // Some have a chunk in common: deleting one must not hurt another.
     const bytes = random.next() < 0.1 ? Buffer.concat([noise(CHUNK, this.#seed), own]) : own
     const told = { known: 'never', isMurky: false, held: 'no', isHoldMurky: false } as const
-    const thing: Thing = { id: addressOf(bytes), bytes, ...told, freeAt: 0 }
+    const thing: Thing = { id: addressOf(bytes), bytes, ...told, freeAt: 0, refusedBy: undefined }
     this.#things.push(thing)
     return thing
   }
@@ -98,7 +110,9 @@ export class StorageWorkload implements Workload {
     const { id, bytes } = thing
     if (thing.known !== 'there') thing.known = 'unsure'
     const answer = await town.send(node, 'storage', 'PUT', `/o/${id}${isStreamed ? '?stream' : ''}`, { body: bytes })
-    if (this.#isDone(thing, `put ${nameOf(thing)}`, answer, [200, 201])) thing.known = 'there'
+    const isDone = this.#isDone(thing, `put ${nameOf(thing)}`, answer, [200, 201])
+    if (isDone) thing.known = 'there'
+    thing.refusedBy = isDone ? undefined : node
   }
 
   async #remove(town: Town, node: SimNode, thing: Thing): Promise<void> {
