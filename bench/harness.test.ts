@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type BenchCase, measure, perSecond } from './harness.ts'
-import { figure, resultLine, resultSection } from './report.ts'
+import { figure, recordResults, resultLine } from './report.ts'
 import { spreadOf } from './statistics.ts'
 
 describe('spreadOf', () => {
@@ -108,14 +108,27 @@ describe('the report', () => {
     const result = await measure(bench, 5)
     assert.equal(result.boundRatio?.median, 5)
     assert.match(resultLine(result), /\n {2}bound {2}5\.00 \(.*\) beside the peer: a bare loop\n/)
-    assert.match(resultSection('sample', 'one machine', [result]), /\| 5\.00 \(.*\): a bare loop \| 5 \|/)
+    const record = recordResults('', '2026-01-02', 'one machine', new Map([['kernel/sample', result]]))
+    assert.match(record, /\| 5\.00 \(.*\): a bare loop \| 5 \|/)
   })
-  test('adds a section with one row for each bench', async () => {
-    const section = resultSection('2026-01-02: sample', 'one machine', [await measure(played([4], [1]), 5)])
-    assert.match(section, /## 2026-01-02: sample\n\none machine\n/)
-    assert.match(
-      section,
-      /\| sample \| items\/s ↑ \| 4\.00 .* \| 1\.00 .* \| a bare array \| 4\.00 \(.*\) \| {2}\| 5 \| capacity 4 \|\n$/,
+  test('replaces the row of a bench and keeps those of others, in order', async () => {
+    const result = await measure(played([4], [1]), 5)
+    const first = recordResults(
+      '',
+      '2026-01-01',
+      'one machine',
+      new Map([
+        ['kernel/watch', result],
+        ['edge/tile', result],
+      ]),
     )
+    const again = recordResults(first, '2026-01-02', 'one machine', new Map([['kernel/watch', result]]))
+    const rows = again.split('\n').filter((line) => line.startsWith('| `npm run bench'))
+    assert.equal(rows.length, 2)
+    assert.match(
+      rows[0] ?? '',
+      /^\| `npm run bench edge\/tile` \| items\/s ↑ \| 4\.00 .* \| 1\.00 .* \| a bare array \| 4\.00 \(.*\) \| {2}\| 5 \| capacity 4 \| one machine \| 2026-01-01 \|$/,
+    )
+    assert.match(rows[1] ?? '', /kernel\/watch.*2026-01-02 \|$/)
   })
 })

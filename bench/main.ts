@@ -1,9 +1,9 @@
-/** `npm run bench` lists the benches; `npm run bench kernel` runs a file of them, `npm run bench kernel/queue` one, several names several. */
-import { appendFileSync, existsSync, globSync } from 'node:fs'
+/** `npm run bench` lists the benches; `npm run bench kernel` runs a file of them, `npm run bench kernel/queue` one, several names several; `--record` writes the rows of docs/benchmarks.md. */
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type BenchCase, measure, type Result } from './harness.ts'
 import { describeMachine } from './machine.ts'
-import { BENCHMARKS_HEAD, resultLine, resultSection } from './report.ts'
+import { recordResults, resultLine } from './report.ts'
 
 const ROUNDS = 9
 const RECORD = new URL('../docs/benchmarks.md', import.meta.url)
@@ -36,19 +36,18 @@ async function loadCases(): Promise<Loaded> {
   return loaded
 }
 
-async function runCases(title: string, cases: readonly BenchCase[]): Promise<void> {
+async function runCases(cases: ReadonlyMap<string, BenchCase>, isRecorded: boolean): Promise<void> {
   const machine = describeMachine()
   process.stdout.write(`${machine}\n\n`)
-  const results: Result[] = []
-  for (const bench of cases) {
+  const results = new Map<string, Result>()
+  for (const [name, bench] of cases) {
     const result = await measure(bench, ROUNDS, () => globalThis.gc?.())
     process.stdout.write(`${resultLine(result)}\n\n`)
-    results.push(result)
+    results.set(name, result)
   }
-  if (results.length === 0) return
-  if (!existsSync(RECORD)) appendFileSync(RECORD, BENCHMARKS_HEAD)
-  const date = new Date().toISOString().slice(0, 10)
-  appendFileSync(RECORD, resultSection(`${date}: ${title}`, machine, results))
+  if (!isRecorded || results.size === 0) return
+  const text = existsSync(RECORD) ? readFileSync(RECORD, 'utf8') : ''
+  writeFileSync(RECORD, recordResults(text, new Date().toISOString().slice(0, 10), machine, results))
 }
 
 function tellSkipped(skipped: readonly (readonly [string, string])[]): void {
@@ -56,7 +55,8 @@ function tellSkipped(skipped: readonly (readonly [string, string])[]): void {
   if (skipped.length > 0) process.stdout.write(`${skipped.length} skipped\n`)
 }
 
-const wanted = process.argv.slice(2)
+const isRecorded = process.argv.includes('--record')
+const wanted = process.argv.slice(2).filter((argument) => argument !== '--record')
 const { cases, skipped, closings } = await loadCases()
 const isWanted = ([name]: readonly [string, unknown]): boolean =>
   wanted.some((each) => name === each || name.startsWith(`${each}/`))
@@ -64,10 +64,7 @@ const chosen = [...cases].filter(isWanted)
 const passedOver = [...skipped].filter(isWanted)
 if (chosen.length + passedOver.length > 0) {
   try {
-    await runCases(
-      wanted.join(', '),
-      chosen.map(([, bench]) => bench),
-    )
+    await runCases(new Map(chosen), isRecorded)
     tellSkipped(passedOver)
   } finally {
     for (const close of closings) await close()

@@ -28,30 +28,35 @@ export function resultLine({ bench, rounds, ours, peer, ratio, boundRatio }: Res
   return rows.join('\n')
 }
 
-export const BENCHMARKS_HEAD = `# Benchmarks
+const BENCHMARKS_HEAD = `# Benchmarks
 
-Appended by \`npm run bench <name>\`, newest last. Ours and the peer take turns; figures are medians, with the
-lowest and highest run and the median deviation. The ratio says how many times better ours is: above 1 ours wins;
-it is the median of the ratios of single rounds, since a shared machine is not equally fast in all of them. The bound,
-where there is one, is what the machine below ours reaches beside the same peer in the same rounds.
+One row for each benchmark: the latest run of \`npm run bench NAME -- --record\` on a quiet machine. Ours and the peer take
+turns in one run; figures are medians with the lowest and highest round. The ratio says how many times better ours is
+(above 1 ours wins) and is the median of the ratios of single rounds, since a shared machine is not equally fast in all of
+them. The bound, where there is one, is what the machine below ours reaches beside the same peer in the same rounds.
+
+| command | unit | ours | peer | the peer is | ratio | bound | rounds | limits in force | machine | date |
+|---|---|---|---|---|--:|---|--:|---|---|---|
 `
 
-/** A dated section for docs/benchmarks.md. */
-export function resultSection(title: string, machine: string, results: readonly Result[]): string {
-  const rows = results.map(({ bench, rounds, ours, peer, ratio, boundRatio }) => {
-    const unit = `${bench.unit} ${bench.higherIsBetter ? '↑' : '↓'}`
-    const bound = boundRatio === undefined ? '' : `${spread(boundRatio)}: ${bench.bound?.name ?? ''}`
-    const figures = [spread(ours), spread(peer), bench.peerName, spread(ratio), bound]
-    const cells = [bench.name, unit, ...figures, rounds, bench.limits]
-    return `| ${cells.join(' | ')} |`
-  })
-  return `
-## ${title}
+const ROW = /^\| `npm run bench ([^`]+)` \|/
 
-${machine}
+/** The table with the rows of these results replaced, or added, in order of name. */
+export function recordResults(
+  text: string,
+  date: string,
+  machine: string,
+  results: ReadonlyMap<string, Result>,
+): string {
+  const kept = text.split('\n').filter((line) => ROW.test(line) && !results.has(ROW.exec(line)?.[1] ?? ''))
+  const added = [...results].map(([name, result]) => rowOf(name, date, machine, result))
+  return `${BENCHMARKS_HEAD}${[...kept, ...added].sort((a, b) => (a < b ? -1 : 1)).join('\n')}\n`
+}
 
-| bench | unit | ours | peer | the peer is | ratio | bound beside the peer | rounds | limits in force |
-|---|---|---|---|---|--:|--:|--:|---|
-${rows.join('\n')}
-`
+function rowOf(name: string, date: string, machine: string, result: Result): string {
+  const { bench, rounds, ours, peer, ratio, boundRatio } = result
+  const unit = `${bench.unit} ${bench.higherIsBetter ? '↑' : '↓'}`
+  const bound = boundRatio === undefined ? '' : `${spread(boundRatio)}: ${bench.bound?.name ?? ''}`
+  const figures = [spread(ours), spread(peer), bench.peerName, spread(ratio), bound]
+  return `| ${[`\`npm run bench ${name}\``, unit, ...figures, rounds, bench.limits, machine, date].join(' | ')} |`
 }

@@ -45,7 +45,11 @@ async function ours(access_log_ratio: number): Promise<number> {
   }).service('bench')
   const metrics = new PrometheusMetrics('bench', { ...KERNEL_METRICS, ...INGRESS_METRICS })
   const schema = section({ ...listenKeys(0), ingress: ingressSection() })
-  const values: ServiceConfig = { ...schema.parse({ ingress: { access_log_ratio } }), drain_deadline: 1000 }
+  const values: ServiceConfig = {
+    ...schema.parse({ ingress: { access_log_ratio } }),
+    drain_deadline: 1000,
+    lame_duck: 0,
+  }
   const hello = route({
     method: 'GET',
     path: '/hello',

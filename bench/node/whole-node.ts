@@ -24,7 +24,8 @@ export class WholeNode {
   static async start(data: string, portBase: number): Promise<WholeNode> {
     const startedAt = performance.now()
     const args = [LAUNCHER, 'start', '--data', data, '--port-base', String(portBase)]
-    const child = spawn(process.execPath, args, { stdio: 'ignore' })
+    const env = { ...process.env, CAIRN_STATE: `${data}.state` }
+    const child = spawn(process.execPath, args, { env, stdio: 'ignore' })
     for (let port = portBase; port < portBase + PORTS; port += 1) {
       while (!(await isReady(port))) {
         if (child.exitCode !== null || performance.now() - startedAt > PATIENCE_MS)

@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isKind, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import { LmdbKvOpener, RealDisk, systemCrypto } from '@cairn/platform'
+import { RealDisk, systemCrypto } from '@cairn/platform'
 import { Storage } from '@cairn/store'
 import { type Address, addressOf } from '@cairn/wire'
 
@@ -22,7 +22,7 @@ const count = Number(countText)
 
 async function openStorage(at = path): Promise<Storage> {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
-  const machine = { ...runtime, disk: new RealDisk(runtime), kv: new LmdbKvOpener(runtime), crypto: systemCrypto }
+  const machine = { ...runtime, disk: new RealDisk(runtime), crypto: systemCrypto }
   return await Storage.open(machine, { path: at })
 }
 

@@ -2,7 +2,7 @@
  * `cairn audit verify`: the whole chain computed again, and held against what the registry holds of it. The registry is
  * read first: what it vouches for then must be in lines that are read later.
  */
-import { type AuditAnchor, type AuditVerdict, verifyAudit } from '@cairn/clients'
+import { type AuditAnchor, type AuditVerdict, sayLineRanges, verifyAudit } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
 import { decodeLeaf } from '@cairn/names'
 import { parseCheckpoint, parseNote, TILE_WIDTH } from '@cairn/tlog'
@@ -96,7 +96,7 @@ function judgeNone(heads: ReadonlyMap<number, Address>, count: number, head: Add
   const furthest = Math.max(0, ...heads.keys())
   if (furthest > count)
     return { tag: 'broken', seq: count + 1, why: `is missing: the registry vouches for ${furthest} lines` }
-  return { tag: 'sound', count, first: count + 1, anchored: 0, head }
+  return { tag: 'sound', count, first: count + 1, anchored: 0, head, lost: [] }
 }
 
 function outcomeOf({ given }: CommandContext, anchors: Anchors, trail: Trail, verdict: AuditVerdict): Outcome {
@@ -116,12 +116,15 @@ function outcomeOf({ given }: CommandContext, anchors: Anchors, trail: Trail, ve
       next: [],
     }
   }
-  const { first, anchored, head } = verdict
+  const { first, anchored, head, lost } = verdict
   const { count } = trail
   const read = trail.lines.length
   const said = `anchored to ${anchored} of ${count}`
   const unchecked = [
     ...(first > 1 ? [`lines before ${first}, which are not kept any more`] : []),
+    ...(lost.length === 0
+      ? []
+      : [`lines ${sayLineRanges(lost)}, which were lost and given up by \`cairn interop adopt\``]),
     ...(missing === undefined ? [] : [missing]),
     'the log of the registry itself: `cairn registry verify` does that',
   ]
@@ -143,6 +146,7 @@ function outcomeOf({ given }: CommandContext, anchors: Anchors, trail: Trail, ve
     anchored,
     heads: anchors.heads.length,
     head,
+    lost: lost.map(({ first: from, last }) => [from, last]),
     not_checked: unchecked,
   }
   if (missing === undefined) return { result, data, message: said, next: [`npx cairn registry verify${flags}`] }

@@ -7,6 +7,7 @@ import { type Interop, withInterop } from './interop-service.ts'
 import { untilInterrupted } from './interrupt.ts'
 import { limitOf } from './mailbox.ts'
 import { sameFlags, sayInstant } from './registry-words.ts'
+import { visible } from './visible.ts'
 
 /** What one request may ask for. */
 export const AUDIT_PAGE = 1000
@@ -46,7 +47,7 @@ async function list({ given, terminal }: CommandContext, { client, call }: Inter
     const page = await client.audit(cursor, Math.min(AUDIT_PAGE, limit - count), call())
     const lines = page.lines.map(printed)
     if (given.has('json')) kept.push(...lines.map(({ result }) => result))
-    else terminal.write(lines.map(({ text }) => `${text}\n`).join(''))
+    else terminal.write(lines.map(({ text }) => `${visible(text)}\n`).join(''))
     if (count === 0) first = page.next - page.lines.length
     count += page.lines.length
     cursor = page.next
@@ -73,7 +74,7 @@ async function follow(context: CommandContext, { client, call }: Interop, from: 
       const page = await client.audit(cursor, Math.min(AUDIT_PAGE, left), { ...call(), signal })
       for (const { text, result } of page.lines.map(printed)) {
         if (given.has('json')) print({ result })
-        else terminal.write(`${text}\n`)
+        else terminal.write(`${visible(text)}\n`)
       }
       cursor = page.next
       left -= page.lines.length

@@ -90,10 +90,7 @@ export const restore: Run = async (context) => {
         ? 'the registry only reads: its keys are not here, and nothing can sign for its log without them'
         : 'the registry only reads until it is adopted',
     ],
-    next: [
-      `npx cairn start${dataFlag(given)}`,
-      ...(report.keys === 'new' ? [] : [`npx cairn registry adopt --checkpoint FILE${dataFlag(given)}`]),
-    ],
+    next: [`npx cairn start${dataFlag(given)}`, ...(report.keys === 'new' ? [] : ['npx cairn registry adopt --help'])],
   }
 }
 

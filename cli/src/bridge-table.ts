@@ -5,6 +5,7 @@ import { PROGRESS } from './shared-rows.ts'
 export const BRIDGE_NOUNS: Readonly<Record<string, string>> = {
   audit: 'The audit of interop: what was let in, what was turned away, and whether the record holds.',
   hook: 'Webhooks: let a provider in, see who is, watch what comes, try it.',
+  interop: 'The bridge service as a whole: go on after its journal lost something.',
   mailbox: 'Messages that webhooks became: take one, say that it is done, see what failed, try it again.',
   pack: 'Map tiles in one file, served by the edge.',
 }
@@ -19,7 +20,7 @@ const PROVIDER: OperandRow = {
   name: 'PROVIDER',
   required: true,
   choices: ['github', 'slack', 'stripe', 'standard', 'generic'],
-  does: 'github, slack, stripe, standard (Standard Webhooks) or generic.',
+  does: 'the sender: github, slack, stripe, standard (Standard Webhooks) or generic.',
 }
 
 /** A receipt and a message as they look; these name nothing. */
@@ -207,4 +208,15 @@ const PACKS: readonly CommandRow[] = [
   },
 ]
 
-export const BRIDGE_COMMANDS: readonly CommandRow[] = [...PACKS, ...HOOKS, ...MAILBOXES, ...AUDITS]
+const INTEROP: readonly CommandRow[] = [
+  {
+    name: 'interop adopt',
+    summary: 'Give up what the journal of interop lost, in a line of the audit, so that it takes webhooks again.',
+    operands: [],
+    options: [],
+    examples: [{ line: 'cairn interop adopt', does: 'when there is no backup that still has what is missing' }],
+    load: async () => (await import('./interop.ts')).adopt,
+  },
+]
+
+export const BRIDGE_COMMANDS: readonly CommandRow[] = [...PACKS, ...HOOKS, ...MAILBOXES, ...AUDITS, ...INTEROP]

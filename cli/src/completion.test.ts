@@ -41,7 +41,7 @@ test('bash completes commands, verbs, options, choices, and leaves files to the 
     ],
     [
       ['cairn', 'token', ''],
-      ['mint', 'attenuate', 'inspect', 'rotate', 'revoke'],
+      ['mint', 'attenuate', 'inspect', 'rotate', 'reset', 'revoke'],
     ],
     [['cairn', 'config', 'pr'], ['print']],
     [['cairn', 'start', '--a'], ['--amnesia']],

@@ -1,11 +1,12 @@
 /** `cairn config …` */
 import { writeFile } from 'node:fs/promises'
 import { CairnError, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import { configSchemas, SERVICES } from '@cairn/node'
+import { checkStart, configSchemas, SERVICES, type StartProblem } from '@cairn/node'
 import { type ConfigRow, type ConfigSources, ConfigStore, loadConfig, RealDisk, renderProblems } from '@cairn/platform'
-import type { CommandContext, Run } from './command.ts'
+import type { CommandContext, Outcome, Run } from './command.ts'
 import { configTemplate } from './config-template.ts'
 import { withNode } from './node-admin.ts'
+import { dataPath } from './places.ts'
 
 const FILE_DEFAULT = 'cairn.toml'
 
@@ -39,6 +40,11 @@ export const validate: Run = async (context) => {
   const loaded = await loadConfig(configSchemas(SERVICES), sourcesOf(context, given.operands[0]))
   const path = given.operands[0] ?? FILE_DEFAULT
   if (loaded.tag === 'loaded') {
+    const values = given.has('insecure-public') ? allPublic(loaded.values) : loaded.values
+    const { environment } = context.terminal
+    const data = dataPath(given, environment)
+    const refused = await checkStart({ values, services: SERVICES, data, environment })
+    if (refused.length > 0) return refusedOutcome(path, refused)
     const changed = Object.entries(loaded.origins).filter(([, origin]) => origin !== 'default')
     const counted = changed.length === 1 ? '1 key is' : `${changed.length} keys are`
     return { result: { valid: true, problems: [] }, message: `${path} and the environment are valid; ${counted} set` }
@@ -48,6 +54,22 @@ export const validate: Run = async (context) => {
   const detail = `The configuration has ${count}:\n${renderProblems(problems)}`
   const error = new CairnError('Malformed', detail, { code: 'config' })
   return { result: { valid: false, problems }, error, next: ['npx cairn config validate'] }
+}
+
+/** Each key is right by itself, and a node would not start with them. */
+function refusedOutcome(path: string, refused: readonly StartProblem[]): Outcome {
+  const problems = refused.map(({ service, detail }) => {
+    return { reason: 'refused_by_start', place: path, key: service, detail: `${service}: ${detail}` }
+  })
+  const lines = problems.map(({ place, detail }) => `${place}: ${detail}`).join('\n')
+  const detail = `The configuration is valid, but a node would not start with it:\n${lines}`
+  const error = new CairnError('Malformed', detail, { code: 'config' })
+  return { result: { valid: false, problems }, error, next: ['npx cairn config validate'] }
+}
+
+/** As `cairn start --insecure-public` would take them. */
+function allPublic(values: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(values).map(([name, own]) => [name, { ...own, insecure_public: true }]))
 }
 
 /** What is in force: the node knows if one runs; else what a start would take. */

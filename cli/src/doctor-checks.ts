@@ -4,8 +4,11 @@ import { createServer } from 'node:net'
 import { CairnError, Cancel, type Clock, Deadline, type ErrorKind } from '@cairn/kernel'
 import type { NodeStatus } from '@cairn/node'
 import { type ConfigSchemas, type ListenConfig, type Loaded, parseBindAddress, renderProblems } from '@cairn/platform'
+import { spellCount } from '@cairn/wire'
 import { BACKUP_RECORD, readBackupRecord } from './backup-record.ts'
 import { checkDrive } from './doctor-drive.ts'
+import { checkFiles } from './doctor-files.ts'
+import { checkJournals, checkKeys, checkOutside } from './doctor-witnesses.ts'
 
 export interface Finding {
   readonly check: string
@@ -27,6 +30,7 @@ export interface Scene {
   /** Of the running node, or why it does not answer. */
   readonly status: NodeStatus | CairnError
   readonly clock: Clock
+  readonly environment: Readonly<Record<string, string | undefined>>
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -42,9 +46,13 @@ export const CHECKS: readonly { readonly name: string; readonly look: (scene: Sc
   { name: 'runtime', look: async () => await Promise.resolve(checkRuntime(process.versions.node)) },
   { name: 'config', look: async (scene) => await Promise.resolve(checkConfig(scene)) },
   { name: 'data', look: checkData },
+  { name: 'keys', look: checkKeys },
   { name: 'drive', look: checkDrive },
   { name: 'node', look: async (scene) => await Promise.resolve(checkNode(scene)) },
+  { name: 'journals', look: checkJournals },
+  { name: 'outside', look: checkOutside },
   { name: 'ports', look: checkPorts },
+  { name: 'files', look: checkFiles },
   { name: 'clock', look: checkClock },
   { name: 'peers', look: checkPeers },
   { name: 'backup', look: checkBackup },
@@ -91,8 +99,8 @@ async function checkData({ data, flag }: Scene): Promise<Look> {
 function checkNode({ status, flag }: Scene): Look {
   if (!(status instanceof CairnError)) {
     const waiting = status.services.filter(({ ready }) => !ready)
-    if (waiting.length === 0) return { state: 'good', says: `pid ${status.pid}, every service is ready` }
-    const says = waiting.map(({ name, missing }) => `${name} waits for ${missing.join(', ')}`).join('; ')
+    if (waiting.length === 0) return degradedOr(status, flag, `pid ${status.pid}, every service is ready`)
+    const says = waiting.map(sayWaiting).join('; ')
     const error = { kind: 'StorageBusy', code: 'not_ready' } as const
     return { state: 'bad', says, remedy: `npx cairn status${flag}`, error }
   }
@@ -103,6 +111,20 @@ function checkNode({ status, flag }: Scene): Look {
     remedy: `npx cairn token inspect${flag}`,
     error: { kind: status.kind, code: status.code },
   }
+}
+
+function sayWaiting({ name, missing, concerns }: NodeStatus['services'][number]): string {
+  return [`${name} waits for ${missing.join(', ')}`, ...concerns].join(': ')
+}
+
+/** Ready is not well: what `/readyz` calls degraded is told here with its reason. */
+function degradedOr({ services }: NodeStatus, flag: string, good: string): Look {
+  const says = services.flatMap(({ name, concerns }) => concerns.map((concern) => `${name}: ${concern}`)).join(' ')
+  const notices = services.flatMap(({ name, notices: own = [] }) => own.map((notice) => `${name}: ${notice}`)).join(' ')
+  if (says === '' && notices !== '') return { state: 'warn', says: notices, remedy: `npx cairn scrub${flag} --wait` }
+  if (says === '') return { state: 'good', says: good }
+  const error = { kind: 'StorageBusy', code: 'degraded' } as const
+  return { state: 'bad', says: `${says} ${notices}`.trimEnd(), remedy: `npx cairn status${flag}`, error }
 }
 
 async function checkPorts({ loaded, status, flag }: Scene): Promise<Look> {
@@ -155,7 +177,7 @@ async function checkClock({ clock, data, loaded }: Scene): Promise<Look> {
   })
   if (apart.length > 0) return { state: 'warn', says: `${isoOf(now)}, ${apart.join(', ')}`, remedy }
   const asked = others.filter(({ skewMs }) => skewMs !== undefined).length
-  const beside = asked === 0 ? 'no peer to compare with' : `within a minute of ${asked} peers`
+  const beside = asked === 0 ? 'no peer to compare with' : `within a minute of ${spellCount(asked, 'peer')}`
   return { state: 'good', says: `${isoOf(now)}, ${beside}` }
 }
 
@@ -180,7 +202,8 @@ async function checkPeers({ loaded, clock, flag }: Scene): Promise<Look> {
   const silent = answers.filter(({ skewMs }) => skewMs === undefined)
   if (silent.length === 0) return { state: 'good', says: `all ${urls.length} answer` }
   const says = `${silent.length} of ${urls.length} do not answer: ${silent.map(({ url, why }) => `${url} (${why})`).join(', ')}`
-  return { state: 'warn', says, remedy: `npx cairn peers${flag}` }
+  const error = { kind: 'Timeout', code: 'peer_down' } as const
+  return { state: 'bad', says, remedy: `npx cairn peers${flag}`, error }
 }
 
 /** Every URL the configuration lets the node ask. */

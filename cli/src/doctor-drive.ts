@@ -1,5 +1,5 @@
 /** The drive the data is on: how much room it has, and how long it takes to promise something. */
-import { open, statfs, unlink } from 'node:fs/promises'
+import { open, stat, statfs, unlink } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { spellBytes } from '@cairn/wire'
 import type { Look, Scene } from './doctor-checks.ts'
@@ -13,7 +13,7 @@ const FREE_SHARE_LOW = 0.05
 
 export async function checkDrive({ data, clock, loaded }: Scene): Promise<Look> {
   const { freeBytes, totalBytes } = await roomAt(data)
-  const reserveBytes = reserveOf(loaded)
+  const reserveBytes = reserveOf(loaded) - (await heldOf(data))
   const room = `${spellBytes(freeBytes)} of ${spellBytes(totalBytes)} free`
   if (freeBytes < reserveBytes) {
     const says = `${room}, less than the ${spellBytes(reserveBytes)} kept in reserve: nothing new is stored`
@@ -41,6 +41,15 @@ function reserveOf(loaded: Scene['loaded']): number {
   const { storage } = loaded.values as Readonly<Record<string, Readonly<Record<string, unknown>>>>
   const reserve = storage?.['reserve_bytes']
   return typeof reserve === 'number' ? reserve : 0
+}
+
+/** What of the reserve is in a file of its own, and so no longer free. */
+async function heldOf(data: string): Promise<number> {
+  try {
+    return (await stat(`${data}/storage/journal/reserve`)).size
+  } catch {
+    return 0
+  }
 }
 
 /** Of the directory, or of the nearest one above it that is there. */

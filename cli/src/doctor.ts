@@ -33,7 +33,9 @@ async function sceneOf(context: CommandContext): Promise<Scene> {
   const { given, terminal } = context
   const loaded = await loadConfig(configSchemas(SERVICES), sourcesOf(context, given.text('config')))
   const data = dataPath(given, terminal.environment)
-  return { data, flag: dataFlag(given), loaded, status: await statusOf(context), clock: new SystemClock() }
+  const { environment } = terminal
+  const status = await statusOf(context)
+  return { data, flag: dataFlag(given), loaded, status, clock: new SystemClock(), environment }
 }
 
 /** Of the node, or why there is none to be had. */

@@ -1,9 +1,10 @@
 /** `cairn get ADDRESS`: a file or a directory, every byte proved before it is written. */
 import { CairnError, SystemClock } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
-import { decodeTree, encodeTree, MAX_TREE_BYTES, parseAddress, spellBytes, spellCount, spellSeconds } from '@cairn/wire'
+import { decodeTree, encodeTree, MAX_TREE_BYTES, spellBytes, spellCount, spellSeconds } from '@cairn/wire'
 import type { CommandContext, Outcome, Run } from './command.ts'
 import { freed, isThere, writeDirectory, writeFileWhole } from './local-files.ts'
+import { addressMeant } from './named-address.ts'
 import { Progress } from './progress.ts'
 import { withStorage } from './storage.ts'
 
@@ -27,10 +28,10 @@ interface Got {
 
 export const get: Run = async (context) => {
   const { given, terminal } = context
-  const address = parseAddress(given.operands[0] ?? '')
   const path = outputOf(context)
   if (path !== '-' && !given.has('force') && (await isThere(path)))
     throw new CairnError('Conflict', `${path} exists; --force replaces it.`, { code: 'file_exists' })
+  const { address, warnings } = await addressMeant(context, given.operands[0] ?? '')
   return await withStorage(context, async (cairn, signal) => {
     const progress = new Progress(terminal, given, new SystemClock())
     const getting = { cairn, address, progress, signal }
@@ -40,7 +41,7 @@ export const get: Run = async (context) => {
     } finally {
       progress.end(got)
     }
-    return outcomeOf(address, path, got, progress.elapsedMs)
+    return { ...outcomeOf(address, path, got, progress.elapsedMs), warnings }
   })
 }
 

@@ -21,4 +21,23 @@ export class Given {
   texts(option: string): readonly string[] {
     return this.#values.get(option) ?? []
   }
+
+  /** The same, as if these options had not been typed. */
+  without(...options: readonly string[]): Given {
+    const left = [...this.#values].filter(([name]) => !options.includes(name))
+    return new Given(this.operands, new Map(left))
+  }
+
+  /** The same words again, as a shell takes them; an option of no value has none. */
+  get line(): string {
+    const options = [...this.#values].flatMap(([name, values]) =>
+      values.map((value) => (value === '' ? ` --${name}` : ` --${name} ${shellWord(value)}`)),
+    )
+    return `${this.operands.map((word) => ` ${shellWord(word)}`).join('')}${options.join('')}`
+  }
+}
+
+/** A word that a shell reads as this text. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./…-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

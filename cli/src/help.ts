@@ -12,15 +12,49 @@ export function renderHelp(topic: string, width?: number): string {
   const rows = COMMANDS.filter(({ name }) => topic === '' || name.startsWith(`${topic} `))
   const head = topic === '' ? 'cairn: a content network in one program.' : (NOUNS[topic] ?? '')
   const usage = topic === '' ? 'cairn COMMAND [options]' : `cairn ${topic} COMMAND [options]`
-  const commands = rows.map(({ name, summary }) => [name, summary] as const)
+  const listed = (among: readonly CommandRow[]) => among.map(({ name, summary }) => [name, summary] as const)
+  const groups = topic === '' ? groupsOf(rows) : [{ title: 'Commands', rows }]
   return `${[
     wrapped(head, width),
     section('Usage', [usage]),
-    section('Commands', columns(commands, width)),
+    ...aligned(
+      groups.map(({ title, rows: own }) => [title, listed(own)] as const),
+      width,
+    ),
     section('Options', columns(COMMON_OPTIONS.map(optionRow), width)),
     ...(topic === '' ? [section('Exit codes', columns(exitCodeRows(), width))] : []),
     wrapped(`cairn ${topic === '' ? '' : `${topic} `}COMMAND --help says more about one.`, width),
   ].join('\n\n')}\n`
+}
+
+/** The first words of commands, by what somebody is about to do. */
+const GROUPS: readonly { readonly title: string; readonly words: readonly string[] }[] = [
+  { title: 'Store and fetch', words: ['put', 'get', 'ls', 'rm', 'resolve', 'providers'] },
+  { title: 'Names', words: ['name', 'registry', 'verify-proof'] },
+  { title: 'Webhooks', words: ['hook', 'mailbox', 'audit', 'interop'] },
+  { title: 'Map tiles', words: ['pack'] },
+  {
+    title: 'Operate a node',
+    words: ['start', 'stop', 'status', 'doctor', 'peers', 'scrub', 'repair', 'backup', 'config', 'bench', 'completion'],
+  },
+  { title: 'Keys and tokens', words: ['key', 'token'] },
+]
+
+/** Every command in its group; one without a group would be missed by whoever looks for it, so there is a test. */
+export function groupsOf(rows: readonly CommandRow[]): readonly { title: string; rows: readonly CommandRow[] }[] {
+  return GROUPS.map(({ title, words }) => ({
+    title,
+    rows: words.flatMap((word) => rows.filter(({ name }) => name.split(' ')[0] === word)),
+  }))
+}
+
+/** Sections whose columns are those of one table. */
+function aligned(
+  tables: readonly (readonly [string, readonly (readonly [string, string])[]])[],
+  width: number | undefined,
+): string[] {
+  const left = Math.max(...tables.flatMap(([, rows]) => rows.map(([name]) => name.length)))
+  return tables.map(([title, rows]) => section(title, columns(rows, width, left)))
 }
 
 const JSON_FORM = `One object on one line of standard output and nothing beside it, whether the command succeeds or not; commands that go
@@ -102,8 +136,11 @@ const GAP = '  '
 const BESIDE_MIN = 30
 
 /** Two columns; where there is no room for the second one, it goes below the first. */
-function columns(rows: readonly (readonly [string, string])[], width: number | undefined): string[] {
-  const left = Math.max(...rows.map(([name]) => name.length))
+function columns(
+  rows: readonly (readonly [string, string])[],
+  width: number | undefined,
+  left = Math.max(...rows.map(([name]) => name.length)),
+): string[] {
   const beside = width === undefined ? Number.POSITIVE_INFINITY : width - INDENT - left - GAP.length
   return rows.flatMap(([name, does]) => {
     if (beside >= BESIDE_MIN) {

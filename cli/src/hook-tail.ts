@@ -6,6 +6,7 @@ import { fieldsOf, textOf } from './hook-config.ts'
 import { withInterop } from './interop-service.ts'
 import { untilInterrupted } from './interrupt.ts'
 import { limitOf } from './mailbox.ts'
+import { visible } from './visible.ts'
 
 /** As good as for ever; each connection lives an hour at most. */
 const FOLLOW_MS = 365 * 24 * 60 * 60 * 1000
@@ -27,7 +28,7 @@ export const tail: Run = async (context) => {
           const happened = happeningOf(event)
           if (happened === undefined) continue
           if (given.has('json')) print({ result: { event: event.event, ...happened.facts } })
-          else terminal.write(`${happened.text}\n`)
+          else terminal.write(`${visible(happened.text)}\n`)
           left -= 1
           if (left <= 0) break
         }

@@ -1,7 +1,8 @@
 /** Files and directories of this machine, as the SDK wants them. */
-import { lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { CairnError } from '@cairn/kernel'
+import { CairnError, SystemRandom } from '@cairn/kernel'
 import type { DirectoryReader, DirectoryWriter, ReadableEntry } from '@cairn/sdk'
 import { freeBytes } from '@cairn/wire'
 
@@ -35,34 +36,61 @@ export async function readWhole(path: string): Promise<Uint8Array> {
   }
 }
 
-/** What lies below a directory. Links and devices have no place in a tree: they are left out, and named in `skipped`. */
-export function localDirectory(path: string, skipped: string[]): DirectoryReader {
+/** What is left out of a tree. */
+export interface Skipped {
+  /** As it can be shown, which is not how every name can be given to the machine again. */
+  readonly path: string
+  readonly why: string
+}
+
+/** What lies below a directory. What has no place in a tree is left out, and named in `skipped`. */
+export function localDirectory(path: string, skipped: Skipped[]): DirectoryReader {
   return {
     async *entries(): AsyncGenerator<ReadableEntry> {
-      for (const entry of await entriesOf(path)) {
-        const { name } = entry
-        const below = join(path, name)
-        if (entry.isDirectory()) yield { kind: 'tree', name, directory: localDirectory(below, skipped) }
+      for (const { name, shown, entry } of await entriesOf(path)) {
+        const below = join(path, shown)
+        if (name === undefined) skipped.push({ path: below, why: 'its name is not UTF-8' })
+        else if (entry.isDirectory()) yield { kind: 'tree', name, directory: localDirectory(below, skipped) }
         else if (entry.isFile()) yield { kind: 'file', name, open: fileSource(below) }
-        else skipped.push(below)
+        else skipped.push({ path: below, why: 'links and devices have no place in a directory' })
       }
     },
   }
 }
 
+/** Names as bytes: decoded by the machine, one that is not UTF-8 would be the name of nothing. */
 async function entriesOf(path: string) {
   try {
-    return await readdir(path, { withFileTypes: true })
+    const entries = await readdir(path, { withFileTypes: true, encoding: 'buffer' })
+    return entries.map((entry) => {
+      const name = textOf(entry.name)
+      return { entry, name, shown: name ?? escaped(entry.name) }
+    })
   } catch (cause) {
     throw unreadable(path, cause)
   }
 }
 
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Bytes that are no text, the way a shell writes them. */
+function escaped(bytes: Uint8Array): string {
+  const hex = (byte: number): string => `\\x${byte.toString(16).padStart(2, '0')}`
+  return Array.from(bytes, (byte) => (byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : hex(byte))).join('')
+}
+
 /** Bytes of all files below a directory. */
 export async function measure(path: string): Promise<number> {
   let bytes = 0
-  for (const entry of await entriesOf(path)) {
-    const below = join(path, entry.name)
+  for (const { name, entry } of await entriesOf(path)) {
+    if (name === undefined) continue
+    const below = join(path, name)
     if (entry.isDirectory()) bytes += await measure(below)
     else if (entry.isFile()) bytes += (await statOf(below)).size
   }
@@ -83,7 +111,7 @@ export async function isThere(path: string): Promise<boolean> {
     await lstat(path)
     return true
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return false
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return false
     throw unreadable(path, error)
   }
 }
@@ -100,25 +128,47 @@ export async function mustBeNew(path: string): Promise<void> {
  * pipe that is there is written to.
  */
 export async function writeFileWhole(path: string, pieces: Pieces | readonly Uint8Array[]): Promise<void> {
-  const isPlain = !(await isThere(path)) || isReplaceable(await statOf(path))
-  const part = isPlain ? partPath(path) : path
+  if ((await isThere(path)) && !isReplaceable(await statOf(path))) {
+    await using file = await opened(path, path, constants.O_WRONLY | constants.O_NOFOLLOW)
+    await writeAll(file, path, pieces)
+    return
+  }
+  const part = partPath(path)
+  const file = await opened(part, path, NEW_FILE)
   try {
-    await writeAll(part, pieces)
-    if (isPlain) await rename(part, path)
+    await writeAll(file, path, pieces)
+    await file.close()
+    await rename(part, path)
   } catch (error) {
-    if (isPlain) await rm(part, { force: true })
+    await file.close()
+    await rm(part, { force: true })
     throw unwritable(path, error)
   }
 }
+
+/** Never through a link that somebody left there, and never into a file that is there. */
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
 function isReplaceable(found: Awaited<ReturnType<typeof statOf>>): boolean {
   return found.isFile() || found.isSymbolicLink() || found.isDirectory()
 }
 
-async function writeAll(path: string, pieces: Pieces | readonly Uint8Array[]): Promise<void> {
-  await using file = await open(path, 'w')
-  for await (const piece of pieces) {
-    for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten
+/** What is to become `path`. */
+async function opened(part: string, path: string, flags: number): Promise<FileHandle> {
+  try {
+    return await open(part, flags)
+  } catch (error) {
+    throw unwritable(path, error)
+  }
+}
+
+async function writeAll(file: FileHandle, path: string, pieces: Pieces | readonly Uint8Array[]): Promise<void> {
+  try {
+    for await (const piece of pieces) {
+      for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten
+    }
+  } catch (error) {
+    throw unwritable(path, error)
   }
 }
 
@@ -140,6 +190,10 @@ export async function writeDirectory(path: string, fill: (writer: DirectoryWrite
   const part = partPath(path)
   try {
     await mkdir(part)
+  } catch (error) {
+    throw unwritable(path, error)
+  }
+  try {
     await fill(directoryWriter(part))
     await rename(part, path)
   } catch (error) {
@@ -177,8 +231,9 @@ async function assertDirectory(path: string): Promise<void> {
     throw new CairnError('Conflict', `${path} is there and is no directory.`, { code: 'file_exists' })
 }
 
+/** Short, since the name it gets in the end may be as long as names can be; by chance, so that nobody can be there before. */
 function partPath(path: string): string {
-  return join(dirname(path), `.${basename(path)}.cairn-${process.pid}`)
+  return join(dirname(path), `.cairn-${Buffer.from(new SystemRandom().bytes(10)).toString('hex')}`)
 }
 
 function unreadable(path: string, cause: unknown): CairnError {
@@ -189,6 +244,10 @@ function unreadable(path: string, cause: unknown): CairnError {
 
 function unwritable(path: string, cause: unknown): unknown {
   if (cause instanceof CairnError || !(cause instanceof Error && 'syscall' in cause)) return cause
+  if (hasCode(cause, 'ENOENT') || hasCode(cause, 'ENOTDIR')) {
+    const detail = `There is no directory ${dirname(path)} to write ${basename(path)} into.`
+    return new CairnError('Malformed', detail, { code: 'no_directory', cause })
+  }
   const isFull = hasCode(cause, 'ENOSPC')
   const code = isFull ? 'no_space' : 'unwritable'
   return new CairnError('Malformed', `${path} cannot be written: ${messageOf(cause)}.`, { code, cause })
@@ -198,6 +257,8 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
+/** Without the call and the path in it, which may be that of a part nobody has heard of. */
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  const text = error instanceof Error ? error.message : String(error)
+  return text.replace(/, \w+ '.*$/s, '')
 }

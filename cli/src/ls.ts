@@ -3,25 +3,30 @@ import { CairnError } from '@cairn/kernel'
 import type { Cairn, ListedObject } from '@cairn/sdk'
 import { type Address, parseAddress } from '@cairn/wire'
 import type { CommandContext, Outcome, Run } from './command.ts'
+import { addressMeant, type Meant } from './named-address.ts'
 import { dataFlag } from './places.ts'
 import { withStorage } from './storage.ts'
+import { visible } from './visible.ts'
 
 const LIMIT_DEFAULT = 1000
 /** What one request may ask for. */
 const PAGE = 1000
 
-export const ls: Run = async (context) =>
-  await withStorage(context, async (cairn, signal) => {
-    const [address] = context.given.operands
-    return address === undefined ? await objects(cairn, context, signal) : await entries(cairn, address, signal)
+export const ls: Run = async (context) => {
+  const [text] = context.given.operands
+  const meant = text === undefined ? undefined : await addressMeant(context, text)
+  return await withStorage(context, async (cairn, signal) => {
+    return meant === undefined ? await objects(cairn, context, signal) : await entries(cairn, meant, signal)
   })
+}
 
-async function entries(cairn: Cairn, address: string, signal: AbortSignal): Promise<Outcome> {
-  const found = await cairn.readTree(parseAddress(address), { signal })
-  const rows = found.map(({ id, kind, size, name }) => `${id}  ${kind}  ${size}  ${name}\n`)
+async function entries(cairn: Cairn, { address, warnings }: Meant, signal: AbortSignal): Promise<Outcome> {
+  const found = await cairn.readTree(address, { signal })
+  const rows = found.map(({ id, kind, size, name }) => `${id}  ${kind}  ${size}  ${visible(name)}\n`)
   return {
     result: { address, entries: found.map(({ id, ...entry }) => ({ ...entry, address: id })) },
     data: rows.join(''),
+    warnings,
   }
 }
 
@@ -34,7 +39,8 @@ async function objects(cairn: Cairn, { given, terminal }: CommandContext, signal
   for (let left = limit; left > 0; ) {
     const page = await cairn.list({ cursor, limit: Math.min(PAGE, left), signal })
     if (given.has('json')) kept.push(...page.objects)
-    else terminal.write(page.objects.map(({ address, size, type }) => `${address}  ${size}  ${type}\n`).join(''))
+    else
+      terminal.write(page.objects.map(({ address, size, type }) => `${address}  ${size}  ${visible(type)}\n`).join(''))
     left -= page.objects.length
     cursor = page.cursor
     if (cursor === undefined) break

@@ -5,6 +5,7 @@ import { parseDuration, spellCount, spellSeconds } from '@cairn/wire'
 import type { CommandContext, Outcome, Run } from './command.ts'
 import { type Interop, withInterop } from './interop-service.ts'
 import { sameFlags, sayInstant } from './registry-words.ts'
+import { visible } from './visible.ts'
 
 /** What one request may ask for. */
 const PAGE = 1000
@@ -74,8 +75,36 @@ export const peek: Run = async (context) =>
   await withInterop(
     context,
     async ({ client, call }) =>
-      await list(context, 'peek', async (topic, page) => await client.peek(topic, page, call())),
+      await warned(
+        await list(context, 'peek', async (topic, page) => await client.peek(topic, page, call())),
+        async () => await unknownTopic(context, client, call),
+      ),
   )
+
+/** A topic that is empty may be one that nothing is ever sent to. */
+async function warned(outcome: Outcome, hint: () => Promise<readonly string[]>): Promise<Outcome> {
+  const { messages } = outcome.result as { readonly messages: readonly unknown[] }
+  if (messages.length > 0 || outcome.message?.startsWith('0 ') !== true) return outcome
+  return { ...outcome, warnings: [...(outcome.warnings ?? []), ...(await hint())] }
+}
+
+/** Named only to those who may see the rules; a topic may also be filled by `POST /mailbox/TOPIC/send` alone. */
+async function unknownTopic({ given }: CommandContext, client: Interop['client'], call: Interop['call']) {
+  const topic = given.operands[0] ?? ''
+  try {
+    const { providers, rules } = await client.hooks(call())
+    const filled = rules.flatMap(({ effect }) =>
+      effect.startsWith('mailbox:') ? [effect.slice('mailbox:'.length)] : [],
+    )
+    const known = [...new Set([...filled, ...providers.filter(({ isEnabled }) => isEnabled).map(({ name }) => name)])]
+    if (known.includes(topic) || topic.startsWith('@')) return []
+    const there = known.length === 0 ? 'no rule of the node fills any' : `rules of the node fill ${known.join(', ')}`
+    return [`no rule puts messages into ${topic}; ${there}`]
+  } catch (error) {
+    if (error instanceof CairnError && ['Unauthorized', 'Forbidden', 'NotFound'].includes(error.kind)) return []
+    throw error
+  }
+}
 
 export const dead: Run = async (context) =>
   await withInterop(
@@ -94,7 +123,7 @@ async function list({ given, terminal }: CommandContext, verb: 'peek' | 'dead', 
   while (count < limit) {
     const page = await ask(topic, { after, limit: Math.min(PAGE, limit - count) })
     if (given.has('json')) kept.push(...page.messages)
-    else terminal.write(page.messages.map((message) => `${sayMessage(message)}\n`).join(''))
+    else terminal.write(page.messages.map((message) => `${visible(sayMessage(message))}\n`).join(''))
     count += page.messages.length
     after = page.next
     if (after === undefined) break

@@ -9,6 +9,7 @@ import { propose as proposeItems, quorumResult, readProposal, sayProposal } from
 import { withRegistry } from './registry-service.ts'
 import { sameFlags, sayInstant, sayItems, sayQuorum } from './registry-words.ts'
 import { readKeyFile, signingKeyPath, signWith } from './signer-key-file.ts'
+import { visible } from './visible.ts'
 
 /** Proposes what a name is to mean in place of what it means now, or that it is to mean nothing. */
 export const propose: Run = async (context) => {
@@ -50,14 +51,16 @@ function nothingToRemove(name: string): CairnError {
 /** Signs a proposal with a key of this machine, once everything that is signed has been shown. */
 export const approve: Run = async (context) => {
   const { given, terminal } = context
-  const id = given.operands[0] ?? ''
+  const id = proposalId(given)
   const path = await signingKeyPath(context)
   const { key, warnings } = await readKeyFile(path)
   const { signer } = key
   return await withRegistry(context, async (registry) => {
     const shown = await readProposal(registry, id)
     if (!given.has('quiet') && !given.has('json'))
-      terminal.say(`  ${[`${signer.id} (${signer.algo}, ${path}) signs:`, ...sayProposal(shown)].join('\n  ')}\n`)
+      terminal.say(
+        `  ${[`${signer.id} (${signer.algo}, ${path}) signs:`, ...sayProposal(shown)].map(visible).join('\n  ')}\n`,
+      )
     const sig = toBase64url(signWith(key, shown.input))
     const request = { signer_id: signer.id, sig, signed_at: new SystemClock().wall() }
     const quorum = await registry.client.approve(id, request, registry.call())
@@ -79,7 +82,7 @@ export const approve: Run = async (context) => {
 
 /** Makes an approved proposal the next version. */
 export const commit: Run = async (context) => {
-  const id = context.given.operands[0] ?? ''
+  const id = proposalId(context.given)
   return await withRegistry(context, async (registry) => {
     const facts = await registry.client.commit(id, registry.call())
     const { payload } = await registry.client.version(facts.version, registry.call())
@@ -92,4 +95,10 @@ export const commit: Run = async (context) => {
       next: name === undefined ? [] : [`npx cairn name show ${name.id}${sameFlags(context.given)}`],
     }
   })
+}
+
+function proposalId({ operands: [text = ''] }: Given): string {
+  if (/^p_[0-9a-f]{32}$/.test(text)) return text
+  const detail = `${text} is not the id of a proposal: p_ and 32 hexadecimal digits, as \`cairn name pending\` lists them.`
+  throw new CairnError('Malformed', detail, { code: 'usage' })
 }

@@ -1,8 +1,12 @@
 /** What to type after something went wrong, by the code of the error. */
+import { dirname } from 'node:path'
+import type { Given } from './given.ts'
 
 interface Place {
   /** What was run; empty where nothing was. */
   readonly command: string
+  /** What was typed after it: what is known is not to be filled in by hand. */
+  readonly given: Pick<Given, 'operands' | 'text' | 'line'>
   /** The data directory as the user would have to name it again: empty, or ` --data DIR`. */
   readonly dataFlag: string
   readonly tokenFile: string
@@ -10,6 +14,26 @@ interface Place {
 
 function help({ command }: Place): readonly string[] {
   return [`npx cairn ${command === '' ? '' : `${command} `}--help`]
+}
+
+/** The proposal the command was about. */
+function proposalOf({ command, given }: Place): string {
+  const isAboutOne = command === 'name approve' || command === 'name commit'
+  return (isAboutOne ? given.operands[0] : undefined) ?? 'PROPOSAL'
+}
+
+/** Where the registry is and what is shown to it, as it was typed. */
+function sameFlags({ given }: Place): string {
+  return ['data', 'node', 'token-file']
+    .flatMap((name) => {
+      const value = given.text(name)
+      return value === undefined ? [] : [` --${name} ${value}`]
+    })
+    .join('')
+}
+
+function topicOf({ given }: Place): string {
+  return given.operands[0] ?? 'TOPIC'
 }
 
 /** An item, or the signers, changed while the proposal was open, or it was open too long. */
@@ -23,12 +47,16 @@ function whoSigns({ dataFlag }: Place): readonly string[] {
 
 const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
   ChainMismatch: proposeAgain,
-  DuplicateApproval: ({ dataFlag }) => [`npx cairn name commit PROPOSAL${dataFlag}`],
+  DuplicateApproval: (place) => [`npx cairn name commit ${proposalOf(place)}${sameFlags(place)}`],
   Expired: proposeAgain,
-  InvalidSig: ({ dataFlag }) => [`npx cairn name approve PROPOSAL --key FILE${dataFlag}`],
+  InvalidSig: (place) => [`npx cairn name approve ${proposalOf(place)}${sameFlags(place)} --key FILE`],
   NotASigner: whoSigns,
   NotFound: ({ dataFlag }) => [`npx cairn name log${dataFlag}`],
-  QuorumFailed: ({ dataFlag }) => [`npx cairn name approve PROPOSAL --key FILE${dataFlag}`],
+  OwnCheckpoint: (place) => [
+    `npx cairn registry adopt --checkpoint FILE${sameFlags(place)}    # one that was kept elsewhere`,
+    `npx cairn registry adopt --moved${sameFlags(place)}    # with the record of the old machine here, or if nothing was signed since`,
+  ],
+  QuorumFailed: (place) => [`npx cairn name approve ${proposalOf(place)}${sameFlags(place)} --key FILE`],
   RevokedKey: whoSigns,
   StaleSignerSet: proposeAgain,
   backup_damaged: ({ dataFlag }) => [`npx cairn backup create DIR${dataFlag}`],
@@ -42,16 +70,18 @@ const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
   data_locked: ({ dataFlag }) => [`npx cairn status${dataFlag}`, `npx cairn stop${dataFlag}`],
   disk_denied: ({ dataFlag }) => [`ls -ld ${dataFlag.replace(' --data ', '') || './.cairn'}`],
   draining: ({ dataFlag }) => [`npx cairn stop${dataFlag}`],
-  file_exists: ({ command }) => [`npx cairn ${command} … --force`],
+  file_exists: ({ command, given }) => [`npx cairn ${command}${given.line} --force`],
   exists: () => ['npx cairn config validate'],
   key_exists: () => ['npx cairn key new FILE'],
   insecure_public: () => ['npx cairn start --insecure-public'],
-  no_file: (place) => ['ls -l', ...help(place)],
+  no_file: help,
+  no_directory: ({ given }) => [`mkdir -p ${dirname(given.text('output') ?? given.text('proof') ?? 'DIR/FILE')}`],
   no_backup: () => ['npx cairn backup create --help'],
   no_data: () => ['npx cairn start --data DIR'],
   no_key: () => ['npx cairn key new'],
-  lease_lost: ({ dataFlag }) => [`npx cairn mailbox peek TOPIC${dataFlag}`],
-  no_message: ({ dataFlag }) => [`npx cairn mailbox peek TOPIC${dataFlag}`, `npx cairn mailbox dead TOPIC${dataFlag}`],
+  lease_lost: (place) => [`npx cairn mailbox peek ${topicOf(place)}${sameFlags(place)}`],
+  no_message: (place) =>
+    ['peek', 'dead'].map((verb) => `npx cairn mailbox ${verb} ${topicOf(place)}${sameFlags(place)}`),
   no_name: ({ dataFlag }) => [`npx cairn name log${dataFlag}`, `npx cairn name propose NAME ADDRESS${dataFlag}`],
   no_proof: ({ dataFlag }) => [`npx cairn name propose NAME ADDRESS${dataFlag}`],
   no_providers: ({ dataFlag }) => [`npx cairn peers${dataFlag}`, `npx cairn put FILE${dataFlag}`],
@@ -69,6 +99,11 @@ const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
   provider_off: () => ['npx cairn hook add PROVIDER', 'npx cairn config validate'],
   proof_damaged: () => ['npx cairn name show NAME --proof FILE'],
   secret_exists: () => ['npx cairn hook add PROVIDER --secret-file FILE'],
+  token_in_clear_text: ({ command }) => [`npx cairn ${command} --node https://HOST:PORT --token-file FILE`],
+  token_of_another_node: ({ command, dataFlag }) => [
+    `npx cairn ${command} --node URL --token-file FILE`,
+    `npx cairn ${command}${dataFlag}`,
+  ],
   timeout: ({ dataFlag }) => [`npx cairn status${dataFlag} --timeout 60s`],
   unusable_pack: () => ['npx cairn pack verify FILE'],
   upstream_unready: ({ dataFlag }) => [`npx cairn status${dataFlag}`],

@@ -3,8 +3,7 @@
  * services run in several processes, each has a socket there, and what concerns all of them is asked of each.
  */
 import { readdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { type Call, Caller, readText } from '@cairn/clients'
+import { badAnswer, type Call, Caller, readText } from '@cairn/clients'
 import {
   Breakers,
   CairnError,
@@ -20,7 +19,9 @@ import type { NodeStatus } from '@cairn/node'
 import { type ConfigRow, type ReloadOutcome, UndiciTransport, unixUrl } from '@cairn/platform'
 import { type Audience, parseDuration, type Scope } from '@cairn/wire'
 import type { CommandContext } from './command.ts'
-import { dataPath, tokenPath } from './places.ts'
+import { Credentials, NOT_SHOWN } from './credentials.ts'
+import { type Answer, readConfig, readDone, readReloaded, readStatus, textField } from './node-answers.ts'
+import { dataPath } from './places.ts'
 
 /** What may be asked of a new token. */
 export interface MintBody {
@@ -52,6 +53,35 @@ export async function withNode<T>(context: Context, use: (node: NodeAdmin) => Pr
   }
 }
 
+/** Which token a command may show to whom. */
+export function credentialsOf({ given, terminal }: Context): Credentials {
+  const own = { given: given.without('node', 'token-file'), terminal }
+  return new Credentials({ given, terminal }, async () => {
+    try {
+      const { urls, services } = await withNode(own, async (node) => await node.status())
+      return [...urls, ...services.flatMap((service) => service.urls)]
+    } catch (error) {
+      // No node runs there that could say which ports are its own, so none is.
+      if (error instanceof CairnError) return []
+      throw error
+    }
+  })
+}
+
+interface Target {
+  readonly caller: Caller
+  readonly base: URL
+  readonly place: string
+}
+
+interface Question<T> {
+  readonly operation: string
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: unknown
+  readonly read: Answer<T>
+}
+
 interface Answers<T> {
   readonly answers: readonly [T, ...T[]]
   /** Sockets nobody listens on. */
@@ -66,7 +96,7 @@ export class NodeAdmin {
   readonly isLocal: boolean
   readonly deadline: Deadline
   /** One for each process, and where it is. */
-  readonly #processes: readonly { readonly caller: Caller; readonly place: string }[]
+  readonly #processes: readonly Target[]
   readonly #tokenPath: string
 
   constructor(
@@ -80,59 +110,66 @@ export class NodeAdmin {
     this.place = targets[0]?.place ?? ''
     this.isLocal = targets.every(({ base }) => base.protocol === 'http+unix:')
     this.deadline = Deadline.after(runtime.clock, parseDuration(given.text('timeout') ?? TIMEOUT_DEFAULT))
-    this.#tokenPath = tokenPath(given, terminal.environment)
-    const grant = { scopes: ['node:admin'], bearer: async () => await readToken(this.#tokenPath) } as const
+    const credentials = credentialsOf({ given, terminal })
+    this.#tokenPath = credentials.path
     this.#processes = targets.map(({ base, place }) => {
-      return { place, caller: new Caller({ runtime, transport, base, target: 'node', breakers, grant }) }
+      const grant = { scopes: ['node:admin'], bearer: async () => await credentials.bearerFor(base) } as const
+      return { place, base, caller: new Caller({ runtime, transport, base, target: 'node', breakers, grant }) }
     })
   }
 
   /** The whole node: every process that answers, and what the others are missed for. */
   async status(): Promise<NodeStatus> {
-    const { answers, absent } = await this.#askAll<NodeStatus>('status', 'GET', 'admin/status')
+    const { answers, absent } = await this.#askAll(STATUS)
     return mergedStatus(answers, absent.flatMap(serviceOfSocket))
   }
 
   /** Of each process that answers. */
   async pids(): Promise<readonly number[]> {
-    const { answers } = await this.#askAll<NodeStatus>('status', 'GET', 'admin/status')
-    return answers.map(({ pid }) => pid)
+    const { answers } = await this.#askAll(STATUS)
+    return answers.map(({ pid }) => pid).filter((pid) => pid > 0)
   }
 
   async stop(): Promise<void> {
-    await this.#askAll('stop', 'POST', 'admin/stop')
+    await this.#askAll({ operation: 'stop', method: 'POST', path: 'admin/stop', read: readDone })
   }
 
   async config(): Promise<readonly ConfigRow[]> {
-    return await this.#ask('config', 'GET', 'admin/config')
+    return await this.#ask({ operation: 'config', method: 'GET', path: 'admin/config', read: readConfig })
   }
 
   /** Every process reads the same configuration, so the first to answer speaks for all. */
   async reload(): Promise<ReloadOutcome & { readonly tag: 'reloaded' }> {
-    type Reloaded = ReloadOutcome & { readonly tag: 'reloaded' }
-    const { answers } = await this.#askAll<Reloaded>('reload', 'POST', 'admin/config/reload')
+    const path = 'admin/config/reload'
+    const { answers } = await this.#askAll({ operation: 'reload', method: 'POST', path, read: readReloaded })
     return answers[0]
   }
 
   /** Nothing is swept, compacted or pruned for the next `seconds`; in no process of the node. */
   async holdUpkeep(holder: string, seconds: number): Promise<void> {
-    await this.#askAll('hold', 'POST', 'admin/upkeep/hold', { holder, for_s: seconds })
+    const body = { holder, for_s: seconds }
+    await this.#askAll({ operation: 'hold', method: 'POST', path: 'admin/upkeep/hold', body, read: readDone })
   }
 
   async releaseUpkeep(holder: string): Promise<void> {
-    await this.#askAll('release', 'POST', 'admin/upkeep/release', { holder })
+    const path = 'admin/upkeep/release'
+    await this.#askAll({ operation: 'release', method: 'POST', path, body: { holder }, read: readDone })
   }
 
   async mint(body: MintBody): Promise<{ readonly token: string }> {
-    return await this.#ask('mint', 'POST', 'admin/tokens', body)
+    const read: Answer<string> = (value) => textField(value, 'token')
+    return { token: await this.#ask({ operation: 'mint', method: 'POST', path: 'admin/tokens', body, read }) }
   }
 
   async rotate(): Promise<{ readonly kid: string }> {
-    return await this.#ask('rotate', 'POST', 'admin/keys/rotate')
+    const read: Answer<string> = (value) => textField(value, 'kid')
+    return { kid: await this.#ask({ operation: 'rotate', method: 'POST', path: 'admin/keys/rotate', read }) }
   }
 
   async revoke(tid: string): Promise<{ readonly revoked: string }> {
-    return await this.#ask('revoke', 'POST', `admin/tokens/${encodeURIComponent(tid)}/revoke`)
+    const path = `admin/tokens/${encodeURIComponent(tid)}/revoke`
+    const read: Answer<string> = (value) => textField(value, 'revoked')
+    return { revoked: await this.#ask({ operation: 'revoke', method: 'POST', path, read }) }
   }
 
   /** Whether anybody is there: open to everybody, and answered until the very end. Slow is not gone. */
@@ -155,11 +192,11 @@ export class NodeAdmin {
   }
 
   /** Any process will do: the first that is there. */
-  async #ask<T>(operation: string, method: 'GET' | 'POST', path: string, body?: unknown): Promise<T> {
+  async #ask<T>(question: Question<T>): Promise<T> {
     let last: unknown
-    for (const { caller } of this.#processes) {
+    for (const target of this.#processes) {
       try {
-        return await this.#askOne<T>(caller, operation, method, path, body)
+        return await this.#askOne(target, question)
       } catch (error) {
         if (!isAbsent(error)) throw error
         last = error
@@ -169,16 +206,16 @@ export class NodeAdmin {
   }
 
   /** Every process that is there; a socket without one was left by a process that died. */
-  async #askAll<T>(operation: string, method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answers<T>> {
+  async #askAll<T>(question: Question<T>): Promise<Answers<T>> {
     const found: T[] = []
     const absent: string[] = []
     let last: unknown
-    for (const { caller, place } of this.#processes) {
+    for (const target of this.#processes) {
       try {
-        found.push(await this.#askOne<T>(caller, operation, method, path, body))
+        found.push(await this.#askOne(target, question))
       } catch (error) {
         if (!isAbsent(error)) throw error
-        absent.push(place)
+        absent.push(target.place)
         last = error
       }
     }
@@ -188,21 +225,24 @@ export class NodeAdmin {
   }
 
   /** Asked once: a node that does not answer its own socket is not there, and waiting would not bring it. */
-  async #askOne<T>(
-    caller: Caller,
-    operation: string,
-    method: 'GET' | 'POST',
-    path: string,
-    body?: unknown,
-  ): Promise<T> {
+  async #askOne<T>({ caller, base }: Target, { operation, method, path, body, read: take }: Question<T>): Promise<T> {
     const sent =
       body === undefined
         ? {}
         : { body: Buffer.from(JSON.stringify(body)), headers: { 'content-type': 'application/json' } }
-    const read: Call<T>['read'] = async (response) => JSON.parse(await readText(response, ANSWER_BYTES_MAX)) as T
+    const read: Call<T>['read'] = async (response) => take(jsonIn(await readText(response, ANSWER_BYTES_MAX)))
+    const call: Call<T> = { operation, method, path, idempotent: false, read, ...sent }
+    const context = { deadline: this.deadline }
     try {
-      const call: Call<T> = { operation, method, path, idempotent: false, scope: 'node:admin', read, ...sent }
-      return await caller.call(call, { deadline: this.deadline })
+      // Whatever listens at a URL is shown a token only once it asks for one; a socket has been chosen by its directory.
+      const isShownAtOnce = method !== 'GET' || base.protocol === 'http+unix:'
+      if (isShownAtOnce) return await caller.call({ ...call, scope: 'node:admin' }, context)
+      try {
+        return await caller.call(call, context)
+      } catch (error) {
+        if (!isKind(error, 'Unauthorized')) throw error
+        return await caller.call({ ...call, scope: 'node:admin' }, context)
+      }
     } catch (error) {
       throw await this.#explained(error)
     }
@@ -225,9 +265,11 @@ export class NodeAdmin {
   }
 
   #sentence(error: CairnError): string | undefined {
+    if (error.code === 'bad_answer')
+      return `What answers at ${this.place} is not a cairn node, or another version: ${error.message}`
     if (error.code === 'draining') return `The node at ${this.place} is stopping.`
     const isDenied = isKind(error, 'Unauthorized') || isKind(error, 'Forbidden')
-    if (isDenied && error.code !== 'no_token')
+    if (isDenied && !NOT_SHOWN.includes(error.code))
       return `The node at ${this.place} refuses the token in ${this.#tokenPath}: ${error.message}`
     return isKind(error, 'Timeout') ? `The node at ${this.place} did not answer in time.` : undefined
   }
@@ -265,7 +307,8 @@ function mergedStatus(statuses: readonly [NodeStatus, ...NodeStatus[]], gone: re
   for (const { name, url, ready, why } of [...called, ...gone.map((name) => ({ name, ...GONE }))]) {
     if (services.some((service) => service.name === name)) continue
     const urls = url === '' ? [] : [url]
-    services.push({ name, urls, ready, missing: ready ? [] : [why], summary: 'in another process' })
+    const missing = ready ? [] : [why]
+    services.push({ name, urls, ready, missing, concerns: [], summary: 'in another process' })
   }
   const urls = statuses.flatMap((status) => status.urls)
   return { ...first, urls, ready: services.every(({ ready }) => ready), services, elsewhere: [] }
@@ -284,16 +327,12 @@ function targetOf(text: string): { base: URL; place: string } {
   return { base, place: base.origin }
 }
 
-/** The bearer in a file; its only line. */
-export async function readToken(path: string): Promise<string> {
+const STATUS = { operation: 'status', method: 'GET', path: 'admin/status', read: readStatus } as const
+
+function jsonIn(text: string): unknown {
   try {
-    return (await readFile(path, 'utf8')).trim()
+    return JSON.parse(text)
   } catch (cause) {
-    const isAbsent = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
-    const detail = isAbsent ? `There is no token at ${path}.` : `The token at ${path} cannot be read.`
-    throw new CairnError('Unauthorized', `${detail} Name one with --token-file, or the node's directory with --data.`, {
-      code: 'no_token',
-      cause,
-    })
+    throw badAnswer('is not JSON', cause)
   }
 }

@@ -40,10 +40,11 @@ async function examine({ given, terminal }: CommandContext, path: string, signal
     const machine = { runtime, disk: new RealDisk(runtime), isolated, inflate: threadInflate }
     await using pack = await openPack(machine, path, options)
     const b3 = await hash(path, size, progress, options)
-    const { tiles } = await pack.verify(options, () => {
+    const onStep = (): void => {
       signal.throwIfAborted()
       deadline.throwIfExpired('the pack')
-    })
+    }
+    const { tiles } = await pack.verify(options, onStep, 'contents')
     return { path, facts: pack.facts, size, b3, tiles }
   } finally {
     progress.end()

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { CommandRow } from './command.ts'
 import { COMMON_OPTIONS } from './options.ts'
 import { type Parsed, parse } from './parse.ts'
+import { COMMANDS } from './table.ts'
 
 function row(name: string, more: Partial<CommandRow> = {}): CommandRow {
   return {
@@ -124,4 +125,23 @@ test('operands that are missing, too many or not one of the choices are refused'
 test('what was asked about the output is known even where the command is wrong', () => {
   assert.ok(read('stauts --json').given.has('json'))
   assert.ok(read('status --nope --json').given.has('json'))
+})
+
+test('what other tools call it is answered with what it is called here', () => {
+  const said = (...args: string[]): string => {
+    const parsed = parse(args, COMMANDS, COMMON_OPTIONS)
+    assert.equal(parsed.tag, 'usage', args.join(' '))
+    return parsed.detail
+  }
+  for (const word of ['add', 'upload', 'cp', 'sync', 'pin']) assert.match(said(word, 'x'), /cairn calls that put/)
+  for (const word of ['cat', 'fetch', 'download']) assert.match(said(word, 'x'), /cairn calls that get/)
+  assert.match(said('remove', 'x'), /cairn calls that rm/)
+  assert.match(said('verify', 'x'), /did you mean cairn verify-proof/)
+  for (const word of ['version']) assert.match(said(word), /did you mean cairn --version\?/)
+  for (const option of ['-v', '-V']) assert.match(said('put', 'x', option), /did you mean --version\?/)
+  for (const option of ['-v', '-V']) assert.match(said(option), /did you mean --version\?/)
+  for (const word of ['publish', 'hash', 'open', 'ui', 'logs']) assert.doesNotMatch(said(word), /command "\w+"\.$/)
+  assert.match(said('name', 'proposals'), /did you mean cairn name pending\?/)
+  assert.match(said('name', 'list'), /cairn name log/)
+  assert.equal(said('toString'), 'There is no command "toString".')
 })

@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import type { CommandRow, OptionRow } from './command.ts'
 import { Given } from './given.ts'
 import { nearest } from './nearest.ts'
+import { optionMeant, synonymOf } from './synonyms.ts'
 
 export type Parsed =
   | { readonly tag: 'run'; readonly command: CommandRow; readonly given: Given }
@@ -105,7 +106,8 @@ function optionProblemOf(
       name,
       known.map((option) => option.name),
     )
-    return `There is no option ${typed} here${near === undefined ? '.' : `; did you mean --${near}?`}`
+    const meant = optionMeant(typed) ?? (near === undefined ? undefined : `--${near}`)
+    return `There is no option ${typed} here${meant === undefined ? '.' : `; did you mean ${meant}?`}`
   }
   if (row.value === undefined) return isInline ? `${typed} takes no value.` : undefined
   // The next option is no value; a lone dash is, it stands for standard input.
@@ -136,6 +138,8 @@ function unknownCommand(noun: string, word: string, commands: readonly CommandRo
   )
   const near = nearest(word, [...new Set(words)])
   const typed = JSON.stringify(`${start}${word}`)
+  const synonym = synonymOf(`${start}${word}`)
+  if (synonym !== undefined) return `There is no command ${typed}; ${synonym}${synonym.endsWith('?') ? '' : '.'}`
   return `There is no command ${typed}${near === undefined ? '.' : `; did you mean cairn ${start}${near}?`}`
 }
 

@@ -125,9 +125,17 @@ test('exit codes are what the documentation promises', () => {
 })
 
 test('whatever a person can mend has a next command', () => {
-  const place = { command: 'status', dataFlag: ' --data d', tokenFile: 'd/admin.token' }
+  const place = { command: 'status', given: given(), dataFlag: ' --data d', tokenFile: 'd/admin.token' }
   const codes = ['usage', 'malformed', 'config', 'cannot_listen', 'data_locked', 'data_foreign', 'data_format']
-  const ofRegistry = ['ChainMismatch', 'DuplicateApproval', 'Expired', 'InvalidSig', 'NotASigner', 'NotFound']
+  const ofRegistry = [
+    'ChainMismatch',
+    'DuplicateApproval',
+    'Expired',
+    'InvalidSig',
+    'NotASigner',
+    'NotFound',
+    'OwnCheckpoint',
+  ]
   codes.push(...ofRegistry, 'QuorumFailed', 'RevokedKey', 'StaleSignerSet', 'key_exists', 'no_key', 'no_name')
   for (const code of [...codes, 'no_space', 'unreachable', 'no_token', 'timeout', ...Object.keys(DENY_REASONS)]) {
     const steps = nextSteps(code, place)
@@ -137,4 +145,22 @@ test('whatever a person can mend has a next command', () => {
   assert.deepEqual(nextSteps('unreachable', place), ['npx cairn start --data d'])
   assert.deepEqual(nextSteps('token_expired', place), ['npx cairn token inspect --token-file d/admin.token'])
   assert.deepEqual(nextSteps('usage', { ...place, command: '' }), ['npx cairn --help'])
+})
+
+test('what was typed is in the next command, and not a word to be replaced', () => {
+  const typed = new Given(['p_1'], new Map([['data', ['d']]]))
+  const place = { given: typed, dataFlag: ' --data d', tokenFile: 'd/admin.token' }
+  const early = nextSteps('QuorumFailed', { ...place, command: 'name commit' })
+  assert.deepEqual(early, ['npx cairn name approve p_1 --data d --key FILE'])
+  const twice = nextSteps('DuplicateApproval', { ...place, command: 'name approve' })
+  assert.deepEqual(twice, ['npx cairn name commit p_1 --data d'])
+  const got = new Given(
+    ["it's"],
+    new Map([
+      ['output', ['a b']],
+      ['quiet', ['']],
+    ]),
+  )
+  const there = nextSteps('file_exists', { ...place, command: 'get', given: got })
+  assert.deepEqual(there, [`npx cairn get 'it'\\''s' --output 'a b' --quiet --force`])
 })

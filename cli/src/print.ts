@@ -6,6 +6,7 @@ import type { Given } from './given.ts'
 import { nextSteps } from './next-steps.ts'
 import { dataFlag, tokenPath } from './places.ts'
 import { mark, type Terminal } from './terminal.ts'
+import { visible, visibleLines } from './visible.ts'
 import { wrapped } from './wrap.ts'
 
 /** Failures are known by their code here, so that the help and usage screens need no class of error. */
@@ -34,7 +35,7 @@ export class Printer {
         next,
       })
     } else {
-      this.#terminal.write(data)
+      this.#terminal.write(visibleLines(data))
       if (!this.#given.has('quiet')) this.#words(message, warnings, error === undefined ? next : [])
       if (error !== undefined) this.#screen(error, next)
     }
@@ -45,6 +46,7 @@ export class Printer {
   failure(failure: Failure): number {
     const next = nextSteps(failure.code, {
       command: this.#command,
+      given: this.#given,
       dataFlag: dataFlag(this.#given),
       tokenFile: tokenPath(this.#given, this.#terminal.environment),
     })
@@ -61,7 +63,7 @@ export class Printer {
 
   #screen({ message, code, cause }: Failure, next: readonly string[]): void {
     const stack = code === 'internal' && cause instanceof Error ? `${cause.stack ?? ''}\n` : ''
-    const text = `${this.#mark('bad')} ${this.#sentence(message.replaceAll('\n', '\n  '))}\n${stack}`
+    const text = `${this.#mark('bad')} ${this.#sentence(message.replaceAll('\n', '\n  '))}\n${visibleLines(stack)}`
     this.#terminal.say([text, ...nextLines(next)].join(''))
   }
 
@@ -73,7 +75,7 @@ export class Printer {
   /** Beside a mark, which takes two columns. */
   #sentence(text: string): string {
     const { columns } = this.#terminal
-    return wrapped(text, columns === undefined ? undefined : columns - 2, '  ')
+    return wrapped(visibleLines(text), columns === undefined ? undefined : columns - 2, '  ')
   }
 
   #mark(kind: 'good' | 'bad' | 'open'): string {
@@ -91,5 +93,5 @@ function described({ kind, code, message }: Failure): Readonly<Record<string, un
 }
 
 function nextLines(next: readonly string[]): string[] {
-  return next.map((step, index) => `  ${index === 0 ? 'Next:' : '  or:'}  ${step}\n`)
+  return next.map((step, index) => `  ${index === 0 ? 'Next:' : '  or:'}  ${visible(step)}\n`)
 }

@@ -3,7 +3,7 @@ import { CairnError, isKind, SystemClock, toCairnError } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
 import { spellBytes, spellCount, spellSeconds } from '@cairn/wire'
 import type { CommandContext, Outcome, Run } from './command.ts'
-import { fileSource, localDirectory, measure, statOf } from './local-files.ts'
+import { fileSource, localDirectory, measure, type Skipped, statOf } from './local-files.ts'
 import { dataFlag } from './places.ts'
 import { Progress } from './progress.ts'
 import { withStorage } from './storage.ts'
@@ -17,7 +17,7 @@ interface Stored {
   readonly new_bytes: number
   readonly files: number
   /** What a tree cannot hold. */
-  readonly skipped: readonly string[]
+  readonly skipped: readonly Skipped[]
 }
 
 interface Failed {
@@ -62,7 +62,7 @@ async function putPath(cairn: Cairn, path: string, { context, progress, signal }
   }
   const found = await statOf(path)
   if (found.isDirectory()) {
-    const skipped: string[] = []
+    const skipped: Skipped[] = []
     const totalBytes = progress.isShown ? await measure(path) : undefined
     const { address, bytes, newBytes, files } = await cairn.putTree(localDirectory(path, skipped), {
       signal,
@@ -86,7 +86,7 @@ function outcomeOf(stored: readonly Stored[], failed: readonly Failed[], elapsed
   const what = `${spellCount(sum(stored, 'files'), 'file')}, ${spellBytes(bytes)} in ${spellSeconds(elapsedMs)}`
   const outcome: Outcome = {
     result: {
-      objects: stored,
+      objects: stored.map((object) => ({ ...object, skipped: object.skipped.map(({ path }) => path) })),
       failed: failed.map(({ path, error }) => ({ path, code: error.code, detail: error.message })),
     },
     data: stored.map(({ address }) => `${address}\n`).join(''),
@@ -95,7 +95,7 @@ function outcomeOf(stored: readonly Stored[], failed: readonly Failed[], elapsed
   if (failed.length === 0 && skipped.length === 0) return outcome
   const lines = [
     ...failed.map(({ path, error }) => `${path}: ${error.message}`),
-    ...skipped.map((path) => `${path}: links and devices have no place in a directory; left out`),
+    ...skipped.map(({ path, why }) => `${path}: left out, ${why}`),
   ]
   const detail = `Not everything was stored:\n${lines.join('\n')}`
   const error = new CairnError('Conflict', detail, { code: 'partial' })

@@ -5,6 +5,7 @@ import { COMMANDS } from './table.ts'
 
 /** Every flag of a command that speaks to the registry. None of them says who signs, or how many must. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  'name pending': [],
   'name propose': ['type', 'remove', 'supersede', 'note'],
   'name approve': ['key'],
   'name commit': [],
@@ -12,7 +13,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   'name log': ['limit', 'before'],
   'registry signers': [],
   'registry rotate': ['note'],
-  'registry adopt': ['checkpoint'],
+  'registry adopt': ['checkpoint', 'moved'],
   'registry trust': ['output'],
   'registry verify': ['trust', 'max-age'],
 }

@@ -1,25 +1,30 @@
 /**
  * What this user has seen of each log, so that a log cannot show less or something else later.
  *
- *     $XDG_STATE_HOME/cairn/pins/<hash of the origin>.json        (default ~/.local/state/cairn/pins)
+ *     $CAIRN_STATE/pins/<hash of the origin>.json        (default cairn in $XDG_STATE_HOME or ~/.local/state)
  *
  * A pin is the last checkpoint that verified and the trust it was verified by. It only ever moves forward.
  */
 import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { dirname, isAbsolute, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { CairnError } from '@cairn/kernel'
 import { encodePin, type Pin, parsePin } from '@cairn/names'
+import { stateDirectory } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
 import { isThere, readWhole, writeFileWhole } from './local-files.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 export function pinPath(environment: Environment, origin: string): string {
-  const own = environment['XDG_STATE_HOME'] ?? ''
-  const state = isAbsolute(own) ? own : join(environment['HOME'] ?? homedir(), '.local', 'state')
+  const state = stateDirectory(environment) ?? stateDirectory({ HOME: homedir() }) ?? '.'
   const name = addressOf(new TextEncoder().encode(origin)).slice('b3:'.length, 'b3:'.length + 32)
-  return join(state, 'cairn', 'pins', `${name}.json`)
+  return join(state, 'pins', `${name}.json`)
+}
+
+/** Whether anything was seen of any log. */
+export async function hasPins(environment: Environment): Promise<boolean> {
+  return await isThere(dirname(pinPath(environment, '')))
 }
 
 /** What was seen of this log before; nothing if it is met for the first time. */

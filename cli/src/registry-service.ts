@@ -1,8 +1,9 @@
 /** The registry a command is about, found and opened. */
 import { type RegistryClient, registryClient } from '@cairn/clients'
-import { CairnError } from '@cairn/kernel'
+import { CairnError, isKind } from '@cairn/kernel'
 import { artifactHash, isOriginOf, type LogIdentity } from '@cairn/names'
 import type { CommandContext } from './command.ts'
+import { hasPins, readPin } from './registry-pins.ts'
 import { type ServiceClient, type ServiceKind, withClient } from './service-client.ts'
 
 export type Registry = ServiceClient<RegistryClient>
@@ -19,7 +20,27 @@ export async function withRegistry<T>(
   use: (registry: Registry) => Promise<T>,
   url?: string,
 ): Promise<T> {
-  return await withClient(context, REGISTRY, use, url)
+  const shown = async (registry: Registry): Promise<T> => {
+    await showPin(context, registry)
+    return await use(registry)
+  }
+  return await withClient(context, REGISTRY, shown, url)
+}
+
+/**
+ * Shows the registry what this user has seen of its log, if that is anything: one that was put back from an older copy
+ * hears of it before it is asked to sign. Whatever comes of it, the command says what is wrong better than this could.
+ */
+async function showPin({ terminal: { environment } }: CommandContext, { client, call }: Registry): Promise<void> {
+  if (!(await hasPins(environment))) return
+  try {
+    const { origin } = await client.head(call())
+    const pin = await readPin(environment, origin)
+    if (pin?.checkpoint !== undefined) await client.showCheckpoint(new TextEncoder().encode(pin.checkpoint), call())
+  } catch (error) {
+    // One that is not there is not asked twice.
+    if (!(error instanceof CairnError) || isKind(error, 'Timeout')) throw error
+  }
 }
 
 /** Which log the registry keeps, by its own word: its origin and the hash of its first version. */

@@ -94,6 +94,14 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./name.ts')).commit,
   },
   {
+    name: 'name pending',
+    summary: 'List the proposals that are open: what each would change, who has approved, who is missing.',
+    operands: [],
+    options: [],
+    examples: [{ line: 'cairn name pending', does: 'what waits for signatures' }],
+    load: async () => (await import('./name-pending.ts')).pending,
+  },
+  {
     name: 'name show',
     summary: 'What a name means, now or at a version, and who approved it.',
     operands: [{ name: 'NAME', required: true, does: 'the name, such as site@1.0.' }],
@@ -144,17 +152,25 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'registry adopt',
-    summary: 'Let a registry that was restored from a backup write again, once it is shown that nothing is missing.',
+    summary: 'Let a registry that was restored or put back write again, once it is shown that nothing is missing.',
     operands: [],
     options: [
       {
         name: 'checkpoint',
         value: 'FILE',
-        does: 'The newest checkpoint of this log that anybody has seen, as /log/checkpoint gave it.',
+        does: 'The newest checkpoint of this log that was seen elsewhere, as /log/checkpoint gave it.',
+      },
+      {
+        name: 'moved',
+        does: 'Nothing was signed since the backup or the move; compared with what is known outside, if anything is.',
       },
     ],
     examples: [
       { line: 'cairn registry adopt --checkpoint newest.txt', does: 'then stop and start the node once more' },
+      {
+        line: 'cairn registry adopt --moved',
+        does: 'the old node is stopped, and its record is in the state directory here',
+      },
     ],
     load: async () => (await import('./registry.ts')).adopt,
   },

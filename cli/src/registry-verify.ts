@@ -61,7 +61,7 @@ async function verifyLog(context: CommandContext, registry: Registry, given: Tru
   const examined: Examined = { verdict, origin, says: walk.replay.isWhole ? says : undefined, checked, unchecked }
   const outcome = examinedOutcome(examined, { url: registry.url, ...countsOf(walk), size, bad_index: null })
   if (trust === undefined) return { ...outcome, next: untrustedSteps(context, registry) }
-  const pinned = await storePin(environment, { trust, size, root })
+  const pinned = await storePin(environment, { trust, size, root, checkpoint: new TextDecoder().decode(note) })
   const message = `every entry up to ${size} was read and holds; remembered in ${pinned}`
   if (walk.replay.isWhole) return { ...outcome, message }
   const detail = `Verified in part: what the ${walk.minimumIndex} entries said that retention removed could not be read.`

@@ -62,18 +62,20 @@ function warningsOf(current: SignerSet, next: SignerSet): string[] {
 /** Shows a restored registry the newest checkpoint anybody has seen: if it has all of it, it may write again. */
 export const adopt: Run = async (context) => {
   const path = context.given.text('checkpoint')
-  if (path === undefined) {
-    const detail = 'Name the newest checkpoint of this log that anybody has seen, with --checkpoint FILE.'
+  const isMoved = context.given.has('moved')
+  if (path === undefined && !isMoved) {
+    const detail =
+      'Name the newest checkpoint of this log that was seen elsewhere, with --checkpoint FILE; or say --moved, if nothing was signed since the backup or the move.'
     throw new CairnError('Malformed', detail, { code: 'usage' })
   }
-  const note = await readWhole(path)
+  const note = path === undefined ? new Uint8Array(0) : await readWhole(path)
   return await withRegistry(context, async (registry) => {
-    const size = await registry.client.adopt(note, registry.call())
+    const size = await registry.client.adopt(note, isMoved, registry.call())
     const flags = sameFlags(context.given)
     return {
       result: { size },
       message: `all ${size} entries of that checkpoint are here; with its keys here the registry writes again after a restart`,
-      next: [`npx cairn stop${flags}`, `npx cairn start${flags}`],
+      next: [`npx cairn stop${flags} && npx cairn start${flags}`],
     }
   })
 }

@@ -1,8 +1,11 @@
-/** `cairn scrub`: lets the node read everything it stores and prove it. Says what was read; about the rest it says nothing. */
+/**
+ * `cairn scrub`: lets the node read everything it stores and prove it. Says what was read; about the rest it says nothing.
+ * With `--give-up` it takes a segment that cannot be read out of the way of garbage collection.
+ */
 import { CairnError, type Clock, SystemClock, sleep } from '@cairn/kernel'
-import type { Cairn, ScrubReport } from '@cairn/sdk'
-import { spellCount } from '@cairn/wire'
-import type { Outcome, Run } from './command.ts'
+import type { Cairn, GiveUpReport, ScrubReport } from '@cairn/sdk'
+import { spellBytes, spellCount } from '@cairn/wire'
+import type { CommandContext, Outcome, Run } from './command.ts'
 import { dataFlag } from './places.ts'
 import { withStorage } from './storage.ts'
 
@@ -10,6 +13,8 @@ const POLL_MS = 200
 
 export const scrub: Run = async (context) =>
   await withStorage(context, async (cairn, signal) => {
+    const segment = context.given.text('give-up')
+    if (segment !== undefined) return await giveUp(context, cairn, segmentOf(segment), signal)
     const clock = new SystemClock()
     const before = await cairn.scrubReport({ signal })
     const begun = await cairn.scrub({ signal })
@@ -27,24 +32,79 @@ async function whenRead(cairn: Cairn, before: ScrubReport, clock: Clock, signal:
 }
 
 function outcomeOf(report: ScrubReport, before: ScrubReport, flag: string): Outcome {
-  const { read, damaged, completed_at } = report
+  const { read, records, bytes, damaged, damaged_count: damagedChunks, objects, completed_at } = report
   const isOver = completed_at !== before.completed_at && report.state === 'waiting'
+  const isKnown = isOver || report.state === 'reading'
+  const known = (count: number): number => (isKnown ? count : 0)
   const data = [
     `round    ${isOver ? 'ended' : 'under way'}`,
-    `read     ${spellCount(isOver || report.state === 'reading' ? read : 0, 'chunk')}`,
-    `damaged  ${damaged.length === 0 ? 'none of those read' : String(damaged.length)}`,
+    `read     ${spellCount(known(read), 'chunk')}, ${spellCount(known(records), 'record')}, ${spellBytes(known(bytes))}`,
+    `objects  ${isOver && objects !== null ? `${objects.sound} whole, ${objects.damaged} damaged` : 'counted at the end'}`,
+    `damaged  ${damagedChunks === 0 ? 'none of those read' : String(damagedChunks)}`,
+    ...otherDamage(report),
+    ...(report.mended === 0 ? [] : [`mended   ${spellCount(report.mended, 'index record')}`]),
+    ...report.not_read.map((segment) => `not read segment ${segment}: its header is damaged`),
     `before   ${before.completed_at === null ? 'no round has ended yet' : new Date(before.completed_at).toISOString()}`,
     ...damaged.map((id) => `  ${id}`),
   ]
   const outcome = { result: { ...report, ended: isOver }, data: `${data.join('\n')}\n` }
-  if (damaged.length > 0) {
-    const detail = `${spellCount(damaged.length, 'chunk')} of those read ${damaged.length === 1 ? 'is' : 'are'} damaged.`
-    return { ...outcome, error: new CairnError('Integrity', detail, { code: 'damaged' }) }
-  }
+  const error = errorOf(report)
+  if (error !== undefined) return { ...outcome, error }
   if (isOver) return { ...outcome, message: `${spellCount(read, 'chunk')} read and proved; what came later was not` }
   return {
     ...outcome,
     message: 'reading; nothing is known yet about what it has not read',
     next: [`npx cairn scrub${flag} --wait`],
   }
+}
+
+function otherDamage({ damaged_records: records, damaged_bytes: bytes, missing }: ScrubReport): string[] {
+  return [
+    ...(records === 0 ? [] : [`         ${spellCount(records, 'record')} of objects, holds or deletes`]),
+    ...(bytes === 0 ? [] : [`         ${spellBytes(bytes)} in which no record can be made out`]),
+    ...(missing === 0 ? [] : [`         ${spellCount(missing, 'index record')} that the journal has not`]),
+  ]
+}
+
+/** Damage is exit code 4; what could not be read is 9: nothing is known about it. */
+function errorOf(report: ScrubReport): CairnError | undefined {
+  const { damaged_count: chunks, damaged_records: records, damaged_bytes: bytes, missing, objects, not_read } = report
+  if (chunks + records + bytes + missing + (objects?.damaged ?? 0) > 0) {
+    const detail =
+      chunks > 0
+        ? `${spellCount(chunks, 'chunk')} of those read ${chunks === 1 ? 'is' : 'are'} damaged.`
+        : 'Not everything that was read is right.'
+    return new CairnError('Integrity', detail, { code: 'damaged' })
+  }
+  if (not_read.length === 0) return undefined
+  const detail = `${spellCount(not_read.length, 'segment')} could not be read; nothing is known about what ${not_read.length === 1 ? 'it holds' : 'they hold'}.`
+  return new CairnError('Integrity', detail, { code: 'partial' })
+}
+
+function segmentOf(text: string): number {
+  const segment = Number(text)
+  if (Number.isSafeInteger(segment) && segment > 0) return segment
+  throw new CairnError('Malformed', `--give-up takes the number of a segment; "${text}" is none.`)
+}
+
+/** Says what is lost first; only with `--yes` is it. */
+async function giveUp({ given }: CommandContext, cairn: Cairn, segment: number, signal: AbortSignal): Promise<Outcome> {
+  const isAgreed = given.has('yes')
+  const report = await cairn.giveUpSegment({ segment, drive: given.text('drive'), dryRun: !isAgreed, signal })
+  const outcome = { result: { ...report }, data: `${lossIn(report).join('\n')}\n` }
+  if (isAgreed) return { ...outcome, message: `segment ${segment} was given up; garbage can be collected again` }
+  const detail = `Nothing was done. What is lost with segment ${segment} is lost for good; repair from other copies first.`
+  const next = [`npx cairn scrub${dataFlag(given)} --give-up ${segment} --yes`]
+  return { ...outcome, next, error: new CairnError('Conflict', detail, { code: 'not_agreed' }) }
+}
+
+function lossIn({ segment, unreadable, damaged_bytes, salvaged, lost, kept_as }: GiveUpReport): string[] {
+  const { chunks, objects, holds, deletes } = lost
+  const counts = [spellCount(chunks, 'chunk'), spellCount(objects, 'object'), spellCount(holds, 'hold')].join(', ')
+  return [
+    `segment  ${segment}${unreadable ? ', of which nothing can be read' : `, ${spellBytes(damaged_bytes)} damaged`}`,
+    `lost     ${unreadable ? 'whatever it held; nobody can say what' : counts}`,
+    `deletes  ${deletes === 0 ? 'those that only it recorded' : String(deletes)} may come undone`,
+    ...(kept_as === null ? [] : [`saved    ${spellCount(salvaged, 'record')}`, `kept as  ${kept_as}`]),
+  ]
 }

@@ -13,8 +13,8 @@ import {
 import { UndiciTransport } from '@cairn/platform'
 import { parseDuration, type Scope } from '@cairn/wire'
 import type { CommandContext } from './command.ts'
-import { readToken } from './node-admin.ts'
-import { tokenPath } from './places.ts'
+import { NOT_SHOWN } from './credentials.ts'
+import { credentialsOf } from './node-admin.ts'
 import { findService } from './service-place.ts'
 
 const TIMEOUT_DEFAULT = '10s'
@@ -43,18 +43,18 @@ export async function withClient<Client, T>(
   const place = url ?? (await findService({ given, terminal }, service)).url
   const base = baseOf(place, service)
   const timeoutMs = parseDuration(given.text('timeout') ?? TIMEOUT_DEFAULT)
-  const tokenFile = tokenPath(given, terminal.environment)
+  const credentials = credentialsOf({ given, terminal })
   // One process, one command: what would be a log and a registry of metrics elsewhere dies with it.
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics(KERNEL_METRICS))
   const transport = new UndiciTransport(runtime)
   const breakers = new Breakers(runtime)
-  const grant = { scopes, bearer: async () => await readToken(tokenFile) }
+  const grant = { scopes, bearer: async () => await credentials.bearerFor(base) }
   const client = build(new Caller({ runtime, transport, base, target: service, breakers, grant }))
   try {
     const call = (moreMs = 0): CallContext => ({ deadline: Deadline.after(runtime.clock, timeoutMs + moreMs) })
     return await use({ client, url: base.href, call })
   } catch (error) {
-    throw explained(error, service, base, tokenFile)
+    throw explained(error, service, base, credentials.path)
   } finally {
     breakers.close()
     await transport.close()
@@ -79,7 +79,9 @@ function explained(error: unknown, service: string, { origin }: URL, tokenFile: 
     new CairnError(error.kind, detail, { code: error.code, status: error.status, cause: error })
   if (error.code === 'unreachable') return say(`No ${service} answers at ${origin}.`)
   const isDenied = isKind(error, 'Unauthorized') || isKind(error, 'Forbidden')
-  if (isDenied && error.code !== 'no_token')
+  if (error.code === 'bad_answer')
+    return say(`What answers at ${origin} is not the ${service} of a cairn node, or another version: ${error.message}`)
+  if (isDenied && !NOT_SHOWN.includes(error.code))
     return say(`The ${service} at ${origin} refuses the token in ${tokenFile}: ${error.message}`)
   return error
 }

@@ -8,17 +8,28 @@ import { dataFlag } from './places.ts'
 export const status: Run = async ({ given, terminal }) => {
   const found = await withNode({ given, terminal }, async (node) => await node.status())
   const outcome: Outcome = { result: found, data: screen(found) }
-  if (found.ready) return outcome
+  const flag = dataFlag(given)
   const waiting = found.services.filter(({ ready }) => !ready).map(({ name }) => name)
-  const error = new CairnError('StorageBusy', `Not ready: ${waiting.join(', ')}.`, { code: 'not_ready' })
-  return { ...outcome, error, next: [`npx cairn status${dataFlag(given)}`] }
+  if (waiting.length > 0 || !found.ready) {
+    const error = new CairnError('StorageBusy', `Not ready: ${waiting.join(', ') || 'the node'}.`, {
+      code: 'not_ready',
+    })
+    const isLost = found.services.some(({ missing }) => missing.includes('journal_whole'))
+    return { ...outcome, error, next: [isLost ? `npx cairn interop adopt${flag}` : `npx cairn status${flag}`] }
+  }
+  const degraded = found.services.filter(({ concerns }) => concerns.length > 0).map(({ name }) => name)
+  if (degraded.length === 0) return outcome
+  const error = new CairnError('StorageBusy', `Ready, but degraded: ${degraded.join(', ')}.`, { code: 'degraded' })
+  const storage = degraded.includes('storage') ? [`npx cairn repair${flag} --wait`, `npx cairn peers${flag}`] : []
+  return { ...outcome, error, next: [...storage, `npx cairn doctor${flag}`] }
 }
 
 function screen({ version, pid, uptime_ms, data, kept, urls, services }: NodeStatus): string {
   const width = Math.max(4, ...services.map(({ name }) => name.length))
   const row = (sign: string, name: string, text: string): string => `  ${sign} ${name.padEnd(width)}  ${text}`
-  const lines = services.flatMap(({ name, ready, missing, summary, urls: own }) => [
-    row(ready ? '✔' : '…', name, ready ? summary : `waiting for ${missing.join(', ')}`),
+  const lines = services.flatMap(({ name, ready, missing, concerns, summary, urls: own }) => [
+    row(ready && concerns.length === 0 ? '✔' : '…', name, ready ? summary : `waiting for ${missing.join(', ')}`),
+    ...concerns.map((concern) => row(' ', '', concern)),
     ...own.map((url) => row(' ', '', url)),
   ])
   const [first = 'nowhere', ...rest] = urls

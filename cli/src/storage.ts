@@ -1,12 +1,12 @@
 /** The storage service of the node a command is about, found and opened. */
 import { CairnError } from '@cairn/kernel'
 import { keepHeapSmall, RealProcess } from '@cairn/platform'
-import { Cairn } from '@cairn/sdk'
+import { Cairn, type Fetch } from '@cairn/sdk'
 import { parseDuration } from '@cairn/wire'
 import type { CommandContext } from './command.ts'
+import type { Credentials } from './credentials.ts'
 import { fetchInPlace } from './large-bodies.ts'
-import { readToken } from './node-admin.ts'
-import { tokenPath } from './places.ts'
+import { credentialsOf } from './node-admin.ts'
 import { findService } from './service-place.ts'
 
 type Context = Pick<CommandContext, 'given' | 'terminal'>
@@ -17,7 +17,8 @@ export async function withStorage<T>(
   use: (cairn: Cairn, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   keepHeapSmall()
-  const { storageUrl, token } = await findStorage(context)
+  const { url: storageUrl } = await findService(context, 'storage')
+  const fetch = showingToken(credentialsOf(context), storageUrl)
   const timeout = context.given.text('timeout')
   const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout)
   const interrupted = new AbortController()
@@ -25,29 +26,26 @@ export async function withStorage<T>(
     interrupted.abort(new CairnError('Canceled', 'Interrupted. The same command goes on where this one was.')),
   )
   try {
-    return await use(new Cairn({ storageUrl, token, timeoutMs, fetch: fetchInPlace }), interrupted.signal)
+    return await use(new Cairn({ storageUrl, timeoutMs, fetch }), interrupted.signal)
   } finally {
     stopHearing()
   }
 }
 
-interface Place {
-  readonly storageUrl: string
-  readonly token: string | undefined
-}
-
-async function findStorage(context: Context): Promise<Place> {
-  const path = tokenPath(context.given, context.terminal.environment)
-  const { url, isNamed } = await findService(context, 'storage')
-  return { storageUrl: url, token: isNamed ? await tokenIn(path) : await readToken(path) }
-}
-
-/** Reading needs no token, as a rule. */
-async function tokenIn(path: string): Promise<string | undefined> {
-  try {
-    return await readToken(path)
-  } catch (error) {
-    if (error instanceof CairnError && error.code === 'no_token') return undefined
-    throw error
+/** Shows the token to the storage with what needs one; reading needs none, as a rule, until the storage says so. */
+function showingToken(credentials: Credentials, storageUrl: string): Fetch {
+  const base = new URL(storageUrl)
+  let readsNeedToken = false
+  const shown: Fetch = async (url, init) => {
+    const authorization = `Bearer ${await credentials.bearerFor(base)}`
+    return await fetchInPlace(url, { ...init, headers: { ...(init.headers as Record<string, string>), authorization } })
+  }
+  return async (url, init) => {
+    if (init.method !== 'GET' || readsNeedToken) return await shown(url, init)
+    const response = await fetchInPlace(url, init)
+    if (response.status !== 401) return response
+    await response.body?.cancel()
+    readsNeedToken = true
+    return await shown(url, init)
   }
 }

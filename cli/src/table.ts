@@ -43,7 +43,7 @@ export const COMMANDS: readonly CommandRow[] = [
       {
         name: 'port-base',
         value: 'N',
-        does: 'First port; services listen on the ones after it, 0 for any (default 7070).',
+        does: 'First port, 0 for any (default 7070); services have the ones after it, at the hosts the configuration names.',
       },
       CONFIG_FILE,
       {
@@ -107,7 +107,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'get',
     summary: 'Fetch a file or a directory. Every byte is verified before it is written.',
-    operands: [ADDRESS],
+    operands: [{ ...ADDRESS, does: 'the address, or a name such as site@1.0.' }],
     options: [OUTPUT, { name: 'force', does: 'Replace files that are there.' }, PROGRESS],
     examples: [
       { line: `cairn get ${SAMPLE_ADDRESS} -o copy`, does: 'a file, or a directory with all that is in it' },
@@ -118,7 +118,7 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'ls',
     summary: 'The objects of the node in order of address, or the entries of a directory.',
-    operands: [{ ...ADDRESS, required: false, does: 'A directory (default: all objects).' }],
+    operands: [{ ...ADDRESS, required: false, does: 'A directory, by address or name (default: all objects).' }],
     options: [
       { name: 'limit', value: 'N', does: 'At most this many objects (default 1000).' },
       { name: 'after', value: 'ADDRESS', does: 'Begin after this address.' },
@@ -138,8 +138,16 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'scrub',
     summary: 'Let the node read everything it stores and prove it, and say what it found in what it read.',
     operands: [],
-    options: [{ name: 'wait', does: 'Until the round has ended.' }],
-    examples: [{ line: 'cairn scrub --wait', does: 'the exit code is 4 if something is damaged' }],
+    options: [
+      { name: 'wait', does: 'Until the round has ended.' },
+      { name: 'give-up', value: 'SEGMENT', does: 'Give up a damaged segment; without --yes only say what is lost.' },
+      { name: 'drive', value: 'ID', does: 'On this drive, if the node has several.' },
+      { name: 'yes', does: 'Agree to lose what --give-up says is lost.' },
+    ],
+    examples: [
+      { line: 'cairn scrub --wait', does: 'the exit code is 4 if something is damaged, 9 if something was not read' },
+      { line: 'cairn scrub --give-up 7', does: 'what is lost with segment 7, which holds back garbage collection' },
+    ],
     load: async () => (await import('./scrub.ts')).scrub,
   },
   {
@@ -183,7 +191,8 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'peers',
-    summary: 'Whom the node knows in the network, and whether it is connected to them.',
+    summary:
+      'List the nodes this one knows: those that hold copies for it, and those of the network; whether they answer.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn peers --json', does: 'for a program' }],
@@ -232,9 +241,9 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'config validate',
-    summary: 'Check a configuration and the environment: each problem with its place and what to do.',
+    summary: 'Check a configuration and the environment as a start would: each problem with its place and what to do.',
     operands: [{ name: 'FILE', required: false, does: 'The file to check (default cairn.toml).' }],
-    options: [],
+    options: [{ name: 'insecure-public', does: 'As for `cairn start --insecure-public`.' }],
     examples: [{ line: 'cairn config validate next.toml', does: 'before it goes live' }],
     load: async () => (await import('./config.ts')).validate,
   },
@@ -304,6 +313,14 @@ export const COMMANDS: readonly CommandRow[] = [
     options: [],
     examples: [{ line: 'cairn token rotate', does: 'once a year, or when in doubt' }],
     load: async () => (await import('./token.ts')).rotate,
+  },
+  {
+    name: 'token reset',
+    summary: 'Give up every token of a stopped node and make new keys for them, where the old ones were lost.',
+    operands: [],
+    options: [],
+    examples: [{ line: 'cairn token reset --data DIR', does: 'when a start says that keys/revoked-tokens is missing' }],
+    load: async () => (await import('./token-reset.ts')).reset,
   },
   {
     name: 'token revoke',

@@ -105,3 +105,9 @@ test('sizes, times, scopes and prefixes that make no sense are refused with the 
     assert.match(ran.words, words)
   }
 })
+
+test('a scope that is none is answered with those of its service', async () => {
+  const terminal = new Capture()
+  assert.equal(await main(['token', 'mint', '--for', 'storage', '--scope', 'storage:look'], terminal), 2)
+  assert.match(terminal.words, /There is no scope storage:look; those of storage are storage:write, /)
+})

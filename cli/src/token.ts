@@ -13,9 +13,10 @@ import {
   type Scope,
 } from '@cairn/wire'
 import type { CommandContext, Run } from './command.ts'
+import { readToken } from './credentials.ts'
 import type { Given } from './given.ts'
 import { nearest } from './nearest.ts'
-import { readToken, withNode } from './node-admin.ts'
+import { withNode } from './node-admin.ts'
 import { dataFlag, tokenPath } from './places.ts'
 import { claimsOf, type Described } from './token-claims.ts'
 
@@ -135,10 +136,23 @@ function caveatsOf(given: Given): Caveat[] {
 function scopesOf(given: Given): Scope[] {
   return given.texts('scope').map((text) => {
     if (isScope(text)) return text
-    const near = nearest(text, Object.keys(SCOPES))
-    const hint = near === undefined ? `they are ${Object.keys(SCOPES).join(', ')}` : `did you mean ${near}?`
-    throw usage(`There is no scope ${text}; ${hint}`)
+    throw usage(`There is no scope ${text}; ${scopesLike(text)}`)
   })
+}
+
+/** The scopes of the service that was meant, where one was; the nearest of them is easily the wrong one. */
+function scopesLike(text: string): string {
+  const all = Object.keys(SCOPES)
+  const [service = '', verb = ''] = text.split(':')
+  const own = all.filter((scope) => scope.startsWith(`${service}:`))
+  const meant = nearest(
+    verb,
+    own.map((scope) => scope.slice(service.length + 1)),
+  )
+  if (meant !== undefined) return `did you mean ${service}:${meant}?`
+  if (own.length > 0) return `those of ${service} are ${own.join(', ')}.`
+  const near = nearest(text, all)
+  return near === undefined ? `they are ${all.join(', ')}.` : `did you mean ${near}?`
 }
 
 function wallNow(): number {

@@ -23,7 +23,7 @@ export const verify: Run = async (context) => {
     ...(pin === undefined ? {} : { pin }),
     ...(maxAge === undefined ? {} : { maxCheckpointAgeMs: parseDuration(maxAge) }),
   })
-  return await outcomeOf(context, path, proof.origin, verdict)
+  return await outcomeOf(context, path, proof, verdict)
 }
 
 /** Whatever is wrong with the file, it proves nothing. */
@@ -40,7 +40,7 @@ function readProof(path: string, bytes: Uint8Array): { readonly content: Proof; 
 async function outcomeOf(
   { terminal }: CommandContext,
   path: string,
-  origin: string,
+  { origin, content }: { readonly origin: string; readonly content: Proof },
   verdict: Verdict,
 ): Promise<Outcome> {
   if (verdict.kind === 'refused') {
@@ -56,11 +56,9 @@ async function outcomeOf(
   if (verdict.kind === 'consistent') {
     return { ...outcome, next: [`npx cairn verify-proof ${path} --trust FILE`, 'npx cairn registry trust -o FILE'] }
   }
-  const { size } = verdict.pin
-  return {
-    ...outcome,
-    message: `${says}; remembered in ${await storePin(terminal.environment, verdict.pin)}: size ${size}`,
-  }
+  const pin = { ...verdict.pin, checkpoint: new TextDecoder().decode(content.checkpoint) }
+  const pinned = await storePin(terminal.environment, pin)
+  return { ...outcome, message: `${says}; remembered in ${pinned}: size ${pin.size}` }
 }
 
 /** A proof that cannot be held against what was seen before can be had again, so that it can. */

@@ -25,7 +25,7 @@ const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly
   resolve: { args: [EMPTY], data: /^key +b3:\S+\nmanifest +b3:\S+\nsource +\w+, \d+ seconds? old\nproviders +\S.*\n$/ },
   providers: { args: [EMPTY], data: /^\S+ {2}\w+ {2}[\d.]+ {2}\d+ s ago {2}http\S+\n$/ },
   peers: { args: [], data: /^$/ },
-  scrub: { args: [], data: /^round .*\nread .*\ndamaged .*\nbefore .*\n$/ },
+  scrub: { args: [], data: /^round .*\nread .*\nobjects .*\ndamaged .*\nbefore .*\n$/ },
   repair: { args: ['--wait'], data: /^copies .*\nobjects .*\nrepairs .*\n$/ },
   'config init': { args: ['fresh.toml'], data: /^fresh\.toml\n$/ },
   'config validate': { args: ['fresh.toml'], data: /^$/ },
@@ -45,6 +45,7 @@ const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly
     args: [],
     data: /^verdict +sound\nlines +0 lines read\nanchored +to 0 of 0, .*\nhead +b3:0+\nnot checked +.*\n$/,
   },
+  'name pending': { args: [], data: /^$/ },
   'pack ls': { args: [], data: /^$/ },
   bench: {
     args: ['--size', '1KiB', '--time', '10ms'],
@@ -53,7 +54,7 @@ const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly
   completion: { args: ['bash'], data: /^_cairn\(\) \{[\s\S]*complete -o default -F _cairn cairn\n$/ },
 }
 
-/** Those with tests of their own: below, in storing.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, registry-adopt.test.ts, backup.test.ts, bridges.test.ts and packs.test.ts. */
+/** Those with tests of their own: below, in storing.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, registry-adopt.test.ts, backup.test.ts, bridges.test.ts, lost-journal.test.ts and packs.test.ts. */
 const ELSEWHERE: readonly string[] = [
   'start',
   'stop',
@@ -68,6 +69,8 @@ const ELSEWHERE: readonly string[] = [
   ...['lease', 'ack', 'nack'].map((verb) => `mailbox ${verb}`),
   ...['add', 'rm', 'verify'].map((verb) => `pack ${verb}`),
   ...['adopt', 'signers', 'rotate', 'trust', 'verify'].map((verb) => `registry ${verb}`),
+  'interop adopt',
+  'token reset',
 ]
 
 let place: Workplace
@@ -194,6 +197,20 @@ test('a token that was revoked is refused at once', async () => {
   assert.ok((await asJson('status', ['--token-file', tokenFile], data)).ok)
   assert.ok((await asJson('token revoke', [tid], data)).ok)
   const refused = await asJson('status', ['--token-file', tokenFile], data)
+  assert.equal(refused.error?.code, 'token_revoked')
+})
+
+test('a token that is for one service alone is enough for its commands, until it is revoked', async () => {
+  const data = `${place.directory}/.cairn`
+  const minted = await asJson('token mint', ['--for', 'storage', '--scope', 'storage:write', '--ttl', '1h'], data)
+  const { token, tid } = minted.result as { token: string; tid: string }
+  const tokenFile = `${place.directory}/uploader.token`
+  await writeFile(tokenFile, token)
+  const put = await asJson('put', ['/dev/null', '--token-file', tokenFile], data)
+  assert.ok(put.ok, JSON.stringify(put.error))
+  assert.equal((await asJson('rm', [EMPTY, '--token-file', tokenFile], data)).error?.exit_code, 7, 'not what it allows')
+  assert.ok((await asJson('token revoke', [tid], data)).ok)
+  const refused = await asJson('put', ['/dev/null', '--token-file', tokenFile], data)
   assert.equal(refused.error?.code, 'token_revoked')
 })
 

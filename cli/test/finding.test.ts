@@ -278,13 +278,13 @@ test('peers lists whom the node knows, or says what to set', async () => {
   const { code, data, words } = await run('peers')
   assert.equal(code, 0, words)
   assert.equal(data, '12D3KooWNear  connected  /ip4/192.0.2.1/tcp/4001\n12D3KooWFar  known  no address known\n')
-  assert.equal(words, '✔ 2 peers, 1 connected\n')
+  assert.equal(words, '✔ 2 peers of the network, 1 connected\n')
   const json = JSON.parse((await run('peers', '--json')).data) as { result: unknown }
-  assert.deepEqual(json.result, { peers: known, connected: 1 })
+  assert.deepEqual(json.result, { peers: known, connected: 1, storage: [] })
   replies['/peers'] = { status: 200, body: { peers: [] } }
   const alone = await run('peers')
   assert.deepEqual([alone.code, alone.data], [0, ''])
-  assert.match(alone.words, /no peers: the node asks nobody until index\.dht\.endpoints/)
+  assert.match(alone.words, /no peers: storage\.peers names none, and neither index\.dht\.endpoints/)
   replies['/peers'] = problem(403, 'scope_missing', 'The token does not allow index:read.')
   const denied = await refused('peers')
   assert.equal(denied.code, 7)

@@ -31,7 +31,8 @@ export class InnerNode implements AsyncDisposable {
 
   /** Started, and ready. */
   static async start({ data, config, services, environment = {} }: InnerNodeOptions): Promise<InnerNode> {
-    const leave = enter({ ...ENVIRONMENT, ...environment })
+    // Never that of whoever runs the tests.
+    const leave = enter({ ...ENVIRONMENT, CAIRN_STATE: `${data}.state`, ...environment })
     const terminal = new Saying()
     const flags = Object.entries({ config, services }).flatMap(([flag, value]) =>
       value === undefined ? [] : [`--${flag}`, value],

@@ -1,6 +1,6 @@
 /** A registry that came from a backup only reads, until it has shown that it knows all that was ever signed. */
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { cp, rename, rm, writeFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { main } from '../src/main.ts'
 import { Capture } from './capture.ts'
@@ -16,16 +16,17 @@ before(async () => {
   place = await Workplace.make()
 })
 after(async () => {
-  await node[Symbol.asyncDispose]()
   await place[Symbol.asyncDispose]()
 })
 
-async function start(): Promise<void> {
-  node = await InnerNode.start({ data: `${place.directory}/.cairn` })
+/** With what this user remembers outside of the data directory, or with nothing. */
+async function start(state = 'state'): Promise<void> {
+  const environment = { CAIRN_STATE: `${place.directory}/${state}` }
+  node = await InnerNode.start({ data: `${place.directory}/.cairn`, environment })
 }
 
 async function run(...args: readonly string[]): Promise<Ran> {
-  const terminal = new Capture({ environment: { HOME: place.directory } })
+  const terminal = new Capture({ environment: { CAIRN_STATE: `${place.directory}/state` } })
   const code = await main([...args, '--data', `${place.directory}/.cairn`], terminal)
   return { code, data: terminal.data, words: terminal.words }
 }
@@ -77,4 +78,47 @@ test('restored, refused, adopted, and after a restart it writes again', async ()
   await start()
   await publish('site@2.0')
   await node.stop()
+})
+
+test('put back from an older copy it only reads, and says what to do; whoever has seen more tells it where nothing else does', async () => {
+  const [data, copy] = [`${place.directory}/.cairn`, `${place.directory}/copy`]
+  await cp(data, copy, { recursive: true })
+  await start()
+  for (let at = 0; at < 4; at += 1) await publish(`later-${at}@1.0`)
+  const trust = `${place.directory}/trust.json`
+  await told('registry', 'trust', '-o', trust)
+  assert.equal((await run('registry', 'verify', '--trust', trust)).code, 0)
+  const newest = await saveCheckpoint('seen.txt')
+  await node.stop()
+  await rename(data, `${place.directory}/newest`)
+  await cp(copy, data, { recursive: true })
+
+  const isHeld = async (): Promise<void> => {
+    const refused = await run('name', 'propose', 'fork@1.0', ADDRESS)
+    assert.notEqual(refused.code, 0)
+    assert.match(refused.words, /put back from an older copy.*cairn registry adopt/s)
+    const status = await run('status')
+    assert.match(status.data, /… registry .*\n.*it has signed \d+ entries, and \d+ are here/)
+    for (const proof of [['--checkpoint', newest], ['--moved']])
+      assert.match((await run('registry', 'adopt', ...proof)).words, /only \d+ are here/)
+  }
+  await start()
+  await isHeld()
+  assert.match((await run('doctor')).data, /✔ outside +\d+ entries signed, known outside of the data directory/)
+  await node.stop()
+
+  // The same without the node's own memory: the command line has seen more, and says so before it asks for anything.
+  await rm(data, { recursive: true })
+  await cp(copy, data, { recursive: true })
+  await start('elsewhere')
+  await isHeld()
+  await node.stop()
+
+  await rm(data, { recursive: true })
+  await rename(`${place.directory}/newest`, data)
+  await start()
+  await publish('goes-on@1.0')
+  await node.stop()
+  await rm(`${place.directory}/state`, { recursive: true })
+  assert.match((await run('doctor')).data, /… outside +.* is not there: an older copy/)
 })

@@ -146,7 +146,7 @@ test('what does not count is refused, each with its own code', async () => {
   assert.equal((await mallory.quick('key', 'new', mallory.path('bob.key'), '--id', 'bob')).code, 0)
   await refused(mallory.quick('name', 'approve', open, '--key', mallory.path('bob.key'), '--json'), 'InvalidSig', 4)
   await refused(alice.quick('name', 'approve', `p_${'0'.repeat(32)}`, '--json'), 'NotFound', 3)
-  await refused(alice.quick('name', 'approve', 'nonsense', '--json'), 'Malformed', 2)
+  await refused(alice.quick('name', 'approve', 'nonsense', '--json'), 'usage', 2)
   // Signatures of alice's, but of other bytes: made for another proposal, and for another log.
   const elsewhere = (json: { origin: string }): JsonValue => ({
     ...json,

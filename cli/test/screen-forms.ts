@@ -62,7 +62,10 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   // How good the drive is under all the tests beside this one.
   [/[✔…] drive .*\n(?: +→.*\n)?/g, '✔ drive    FACTS\n'],
   [/\{"check":"drive"[^}]*\}/g, '{"check":"drive"}'],
-  [/drive, backup/g, 'backup'],
+  // How many files this system lets a process have.
+  [/[✔…] files .*\n(?: +→.*\n)?/g, '✔ files    FACTS\n'],
+  [/\{"check":"files"[^}]*\}/g, '{"check":"files"}'],
+  [/(?:drive, )?(?:files, )?backup/g, 'backup'],
   [/(?<=--port-base )\d{5}/g, 'PORT'],
   // Progress that is drawn over and over: what stays is what comes after it.
   // oxlint-disable-next-line no-control-regex -- how a line is drawn again
@@ -85,7 +88,9 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   [/127\.0\.0\.1:\d+/g, 'HOST:PORT'],
   [/\bpid\b(\W+)\d+/g, 'pid$1N'],
   [/\b(port|Port) \d+/g, '$1 N'],
-  [/\d+ (?=records?\b|seconds? old)/g, 'N '],
+  [/\d+ (?=records?\b)/g, 'N '],
+  // One second, or two on a machine that is busy.
+  [/\d+ seconds? old/g, 'N seconds old'],
   [/(?<=\bup )[\d hmin]+ s\b/g, 'N s'],
   [/\bnode v?\d+\.\d+(?:\.\d+)?/g, 'node VERSION'],
   [/\d+(?:\.\d+)? (?:ms|s)\b/g, 'N s'],

@@ -112,6 +112,7 @@ async function naming(stage: ScreenStage): Promise<void> {
   const address = await stage.told('put', '-q', stage.path('site'))
   const { data } = await stage.show(['name', 'propose', 'site@1.0', address])
   const proposal = /p_[0-9a-f]{32}/.exec(data)?.[0] ?? ''
+  await stage.show(['name', 'pending'])
   await stage.show(['name', 'commit', proposal], { title: 'name commit, too early' })
   await stage.show(['name', 'approve', proposal])
   await stage.show(['name', 'commit', proposal])
@@ -150,6 +151,7 @@ async function bridging(stage: ScreenStage): Promise<void> {
   await stage.show(['mailbox', 'replay', 'deploys'])
   await stage.show(['audit'], { title: 'audit' })
   await stage.show(['audit', 'verify'])
+  await stage.show(['interop', 'adopt'])
 }
 
 /** The tail hears of a webhook that is sent once it listens. */
@@ -185,6 +187,7 @@ async function failing(stage: ScreenStage): Promise<void> {
   const other = ['--data', stage.path('other')]
   const { port } = new URL(await nodeUrl(stage))
   await stage.show(['start', '--port-base', port, ...other], { title: 'port in use' })
+  await stage.show(['token', 'reset', '--data', stage.path('restored')])
   const typo = await stage.write('typo.toml', '[storage]\ncache_byte = "64MiB"\n')
   await stage.show(['start', '--config', typo, ...other], { title: 'bad configuration' })
   await stage.show(['config', 'validate', typo], { title: 'config validate, a typo' })

@@ -44,7 +44,7 @@ export class ScreenStage implements AsyncDisposable {
   }
 
   get #environment(): Record<string, string> {
-    return { HOME: this.path('home'), CAIRN_DATA: this.path('data') }
+    return { HOME: this.path('home'), CAIRN_DATA: this.path('data'), CAIRN_STATE: process.env['CAIRN_STATE'] ?? '' }
   }
 
   /** Runs a command, keeps what it looks like, and gives the data it printed. */
@@ -56,7 +56,8 @@ export class ScreenStage implements AsyncDisposable {
 
   keep(args: readonly string[], seen: Seen, { linesMax = 200, title, isRagged = false }: ShowOptions = {}): Seen {
     const mask = (text: string): string => {
-      const same = shortened(masked(text, this.#place.directory), linesMax)
+      const state = process.env['CAIRN_STATE'] ?? 'STATE'
+      const same = shortened(masked(text, this.#place.directory).replaceAll(state, 'STATE'), linesMax)
       return isRagged ? same.replaceAll(/ {2,}/g, '  ') : same
     }
     const shown = { code: seen.code, data: mask(seen.data), words: mask(seen.words) }

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { COMMANDS } from '../src/table.ts'
 import { FORMS, type Seen } from './screen-forms.ts'
@@ -14,13 +15,19 @@ const FOLDER = new URL('./screens/', import.meta.url)
 const isWriting = process.env['CAIRN_SCREENS'] === 'write'
 
 const stages: ScreenStage[] = []
+let state = ''
 
 before(async () => {
+  // A node in this process looks into its environment. The name is as long on every machine: lines are broken by it.
+  state = await mkdtemp('/tmp/cairn-state-')
+  process.env['CAIRN_STATE'] = state
   stages.push(...(await Promise.all(FORMS.map(ScreenStage.open))))
   await Promise.all(stages.map(playDay))
 })
 after(async () => {
   for (const stage of stages) await stage[Symbol.asyncDispose]()
+  delete process.env['CAIRN_STATE']
+  await rm(state, { recursive: true })
 })
 
 function titles(): readonly string[] {

@@ -22,9 +22,10 @@ export interface ReadyEvent {
 
 export function banner({ status, nodeVersion, startedInMs, token }: ReadyFacts): string {
   const width = Math.max(8, ...status.services.map(({ name }) => name.length))
-  const services = status.services.map(({ name, ready, missing, summary }) => {
-    return `  ${ready ? '✔' : '…'} ${name.padEnd(width)}  ${ready ? summary : `waiting for ${missing.join(', ')}`}`
-  })
+  const services = status.services.flatMap(({ name, ready, missing, concerns, summary }) => [
+    `  ${ready && concerns.length === 0 ? '✔' : '…'} ${name.padEnd(width)}  ${ready ? summary : `waiting for ${missing.join(', ')}`}`,
+    ...concerns.map((concern) => `    ${' '.repeat(width)}  ${concern}`),
+  ])
   const [url = ''] = status.urls
   const data = status.kept ? `${status.data} (kept)` : 'in memory (nothing survives a stop)'
   const next = status.kept ? 'npx cairn status' : `npx cairn status --node ${url} --token-file FILE`

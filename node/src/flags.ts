@@ -25,6 +25,8 @@ export interface StartFlags {
   readonly modules: readonly ServiceModule[]
   /** Set where other processes run the other services: what of the data directory this one has. */
   readonly parts: readonly string[] | undefined
+  /** By service, where `--port-base` gives them; each listens at the host that the configuration names, else on loopback. */
+  readonly ports?: ReadonlyMap<string, number>
   /** Keys the flags set. */
   readonly keys: readonly ConfigFlag[]
 }
@@ -47,8 +49,8 @@ export function readStartFlags(
     configFile: { path: config ?? 'cairn.toml', required: config !== undefined },
     modules,
     parts,
+    ...(portBase === undefined ? {} : { ports: portsFrom(portBase, services) }),
     keys: [
-      ...(portBase === undefined ? [] : portKeys(portBase, services)),
       ...(options.insecurePublic ? publicKeys(services) : []),
       ...(amnesia ? [] : [{ flag: '--data', key: 'node.uds.path', value: `${dataPath}/${socketName(parts)}` }]),
       // The port of the node is for a process that has all of it; each part is asked through its socket.
@@ -77,19 +79,15 @@ function chosen(text: string, services: readonly ServiceModule[]): ServiceModule
   })
 }
 
-function portKeys(text: string, services: readonly ServiceModule[]): ConfigFlag[] {
+function portsFrom(text: string, services: readonly ServiceModule[]): ReadonlyMap<string, number> {
   const base = Number(text)
   // Port 0 lets the system choose, for every service.
   if (!Number.isInteger(base) || base < 0 || base > 65_000 || (base > 0 && base < 1024))
     throw new CairnError('Malformed', `--port-base must be 0 or a number from 1024 to 65000, not ${text}.`, {
       code: 'usage',
     })
-  const key = (name: string, offset: number): ConfigFlag => ({
-    flag: '--port-base',
-    key: `${name}.bind_addr`,
-    value: `127.0.0.1:${base === 0 ? 0 : base + offset}`,
-  })
-  return [key('node', 0), ...services.map(({ name, portOffset }) => key(name, portOffset))]
+  const port = (offset: number): number => (base === 0 ? 0 : base + offset)
+  return new Map([['node', port(0)], ...services.map(({ name, portOffset }) => [name, port(portOffset)] as const)])
 }
 
 function publicKeys(services: readonly ServiceModule[]): ConfigFlag[] {

@@ -40,6 +40,12 @@ export function calledBy(caller: Audience): readonly Called[] {
   return Object.keys(GRANTS[caller] ?? {}) as Called[]
 }
 
+/** Who calls a service: those that have to be done before it may refuse them. */
+export function callersOf(called: string): readonly Audience[] {
+  const all = Object.entries(GRANTS) as [Audience, Partial<Record<string, unknown>>][]
+  return all.filter(([, grants]) => called in grants).map(([caller]) => caller)
+}
+
 /** The way to a service. */
 export interface Door {
   readonly transport: Transport
@@ -48,8 +54,8 @@ export interface Door {
 
 export interface NeighbourAccess {
   readonly clients: Neighbours
-  /** One round of what the breakers need now and then. */
-  sweep(): void
+  /** Of these calls; the service whose calls they are keeps them. */
+  readonly breakers: Breakers
   close(): void
 }
 
@@ -76,5 +82,5 @@ export function neighboursOf(
       return [[target, CLIENTS[target](new Caller({ runtime, ...door, target, breakers, grant }))]]
     }),
   )
-  return { clients, sweep: () => breakers.sweep(), close: () => breakers.close() }
+  return { clients, breakers, close: () => breakers.close() }
 }

@@ -3,9 +3,10 @@
  *
  *     configuration ─▶ log ─▶ data directory ─▶ keys ─▶ services ─▶ the node's own port ─▶ probe ─▶ ready
  *
- *     stop: every service drains at once; the node's own port goes last, then files, threads, log
+ *     stop: edge, interop ─▶ index ─▶ registry ─▶ storage: all refuse clients at once, and each serves those in front of it
+ *           until they are done; then ports, files, threads, log
  */
-import { Bus, openQueue, type Queue, type StopReport, sleep, Watch } from '@cairn/kernel'
+import { Bus, CairnError, openQueue, type Queue, type StopReport, sleep, Watch } from '@cairn/kernel'
 import type { ServiceModule, StartedService } from '@cairn/platform'
 import {
   type ConfigRow,
@@ -29,6 +30,7 @@ import { type Called, calledBy, type NeighbourAccess, neighboursOf } from './nei
 import { probe } from './probe.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
 import { serviceStatus } from './service-status.ts'
+import { type Stoppable, stopTogether } from './stop-together.ts'
 import type { TokenKeys } from './token-keys.ts'
 import { NODE_ABOUT, NODE_TOPOLOGY } from './topology.ts'
 import { UpkeepHolds } from './upkeep-holds.ts'
@@ -120,12 +122,11 @@ export class CairnNode implements NodeControl {
     return this.#stopOrder.value === 'abort'
   }
 
-  /** Drains every service at once and closes everything; says what had to be aborted. */
+  /** Drains every service, from the outside in, and closes everything; says what had to be aborted. */
   async stop(): Promise<StopReport> {
-    const reports = await Promise.all(this.#services.map(async ({ running }) => await running.stop()))
+    const reports = await stopTogether(this.#stoppable())
     for (const access of this.#accesses) access.close()
     await this.#doors.close()
-    if (this.#own !== undefined) reports.push(await this.#own.stop())
     this.#reloads.abort()
     this.#events.close()
     await this.#parts.data.close()
@@ -138,7 +139,7 @@ export class CairnNode implements NodeControl {
   async status(): Promise<NodeStatus> {
     const { machine, data, amnesia } = this.#parts
     const { clock, process } = machine.node.platform
-    const services = await Promise.all(this.#services.map(serviceStatus))
+    const services = await Promise.all(this.#services.map(async (service) => await serviceStatus(service, clock)))
     const ready = services.every((service) => service.ready)
     const common = { version: VERSION, pid: process.pid, uptime_ms: Math.round(clock.now()), ready, services }
     const elsewhere = this.#doors.elsewhere().map(({ name, url, state }) => ({ name, url, ...state }))
@@ -204,11 +205,13 @@ export class CairnNode implements NodeControl {
   async #startService(module: ServiceModule): Promise<Started> {
     const { machine, store, data, amnesia } = this.#parts
     const { platform, outside, ...own } = machine.service(module.name, module.metrics)
+    const neighbours = this.#neighbours(module.name, platform)
     const amnesiaBytes = amnesia ? this.#config().amnesia_bytes : undefined
     const host = {
       // Each of them has its own word for it.
       ...(outside === undefined ? {} : { outside, egress: outside, transport: outside }),
-      ...this.#neighbours(module.name, platform),
+      ...neighbours?.clients,
+      ...(neighbours === undefined ? {} : { breakers: neighbours.breakers }),
       readyFields: () => this.#neighbourFields(module.name),
       upkeep: this.upkeep.upkeepOf(module.name),
       amnesia,
@@ -227,17 +230,19 @@ export class CairnNode implements NodeControl {
         this.#fatal = true
       },
     }
-    const started = await module.start(host)
+    const started = await startNamed(module, host)
     this.#follow(module.name, started.running, platform)
     return { name: module.name, ...started }
   }
 
-  #neighbours(name: Audience, platform: NodeMachine['node']['platform']): NeighbourAccess['clients'] {
+  /** Nothing for a service that calls no other. */
+  #neighbours(name: Audience, platform: NodeMachine['node']['platform']): NeighbourAccess | undefined {
+    if (calledBy(name).length === 0) return undefined
     const doorOf = (called: Called) => this.#doors.doorOf(called)
     const tokenFor = (audience: Audience, scopes: readonly Scope[]) => this.keys.ownToken(audience, scopes)
     const access = neighboursOf(platform, name, { doorOf, tokenFor })
     this.#accesses.push(access)
-    return access.clients
+    return access
   }
 
   /** What `/readyz` of a service says about those it calls: without them it does less, and somebody must hear why. */
@@ -278,7 +283,6 @@ export class CairnNode implements NodeControl {
         supervisor.start('neighbour-watcher', async ({ draining }) => {
           for (;;) {
             await this.#doors.ask()
-            for (const access of this.#accesses) access.sweep()
             await this.keys.follow()
             await this.upkeep.expire()
             await sleep(platform.clock, NODE_TOPOLOGY.timeouts.watch.ms, { signal: draining })
@@ -305,8 +309,26 @@ export class CairnNode implements NodeControl {
     this.#parts.store.follow(name, { log, metrics, rebind })
   }
 
+  #stoppable(): Stoppable[] {
+    const all = [...this.#services, ...(this.#own === undefined ? [] : [{ name: 'node', running: this.#own }])]
+    return all.map(({ name, running }) => {
+      const { drain_deadline: drainDeadlineMs } = this.#parts.store.config(name).current as ServiceConfig
+      return { name, drainDeadlineMs, stop: async (together) => await running.stop(together) }
+    })
+  }
+
   #entryPoints(): { name: string; url: string }[] {
     const all = [...this.#services, { name: 'node', running: this.#own }]
     return all.flatMap(({ name, running }) => (running?.urls ?? []).map((url) => ({ name, url })))
+  }
+}
+
+/** The same error, with the service whose address it is about. */
+async function startNamed(module: ServiceModule, host: Parameters<ServiceModule['start']>[0]) {
+  try {
+    return await module.start(host)
+  } catch (error) {
+    if (!(error instanceof CairnError) || error.code !== 'insecure_public') throw error
+    throw new CairnError(error.kind, `${module.name}: ${error.message}`, { code: error.code, cause: error })
   }
 }

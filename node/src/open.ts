@@ -2,9 +2,13 @@
 import { CairnError, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import type { ServiceModule } from '@cairn/platform'
 import {
+  type ConfigFlag,
   type ConfigSchemas,
+  type ConfigSources,
   ConfigStore,
   type Disk,
+  type ListenConfig,
+  loadConfig,
   openDataDirectory,
   RealDisk,
   renderProblems,
@@ -13,7 +17,7 @@ import { type NodeConfig, nodeSection } from './config.ts'
 import type { StartFlags } from './flags.ts'
 import { Machine, type NodeMachine } from './machine.ts'
 import { CairnNode } from './node.ts'
-import { firstSecrets, TokenKeys } from './token-keys.ts'
+import { firstSecrets, SECRET_REMEDIES, TokenKeys } from './token-keys.ts'
 
 /** Keys of every service, started or not: a configuration file is right or wrong whatever runs. */
 export function configSchemas(services: readonly ServiceModule[]): ConfigSchemas {
@@ -60,8 +64,9 @@ export async function openNodeOn(machine: NodeMachine, { flags, environment, sto
   const { platform } = machine.node
   const { dataPath, parts, amnesia } = flags
   const secrets = firstSecrets(platform, environment['CAIRN_ROOT_KEY'])
-  const data = await openDataDirectory(platform, { path: dataPath, secrets, ...(parts === undefined ? {} : { parts }) })
-  const keys = await TokenKeys.open(platform, data)
+  const options = { path: dataPath, secrets, remedies: SECRET_REMEDIES }
+  const data = await openDataDirectory(platform, { ...options, ...(parts === undefined ? {} : { parts }) })
+  const keys = TokenKeys.open(platform, data)
   return new CairnNode({ machine, store, data, keys, amnesia })
 }
 
@@ -73,12 +78,31 @@ export interface ConfigPlaces {
 
 /** The configuration from every place it may be written in; throws with everything that is wrong with it. */
 export async function openStore(
-  { configFile, keys }: StartFlags,
+  { configFile, keys, ports }: StartFlags,
   { environment, services, disk }: ConfigPlaces,
 ): Promise<ConfigStore<ConfigSchemas>> {
-  const opened = await ConfigStore.open(configSchemas(services), { file: configFile, environment, flags: keys, disk })
+  const schemas = configSchemas(services)
+  const sources = { file: configFile, environment, flags: keys, disk }
+  const places = ports === undefined ? [] : await placesAt(schemas, sources, ports)
+  // What a flag sets later counts: a part of a node has its own port.
+  const opened = await ConfigStore.open(schemas, { ...sources, flags: [...places, ...keys] })
   if (opened.tag === 'opened') return opened.store
   throw new CairnError('Malformed', `The configuration is not valid:\n${renderProblems(opened.problems)}`, {
     code: 'config',
+  })
+}
+
+/** Where each service listens: at the port of the flag, and at the host that the file or the environment names. */
+async function placesAt(
+  schemas: ConfigSchemas,
+  sources: ConfigSources,
+  ports: ReadonlyMap<string, number>,
+): Promise<readonly ConfigFlag[]> {
+  const loaded = await loadConfig(schemas, { ...sources, flags: [] })
+  // What is wrong with it is said when all of it is read.
+  const values = loaded.tag === 'loaded' ? (loaded.values as Readonly<Record<string, ListenConfig>>) : {}
+  return [...ports].map(([name, port]) => {
+    const named = values[name]?.bind_addr.replace(/:\d+$/, '') ?? '127.0.0.1'
+    return { flag: '--port-base', key: `${name}.bind_addr`, value: `${named}:${port}` }
   })
 }

@@ -36,6 +36,18 @@ test('one that stays unready has started all the same, and what it said is told'
   })
 })
 
+test('one whose answers take their time has started too: it is told what it said before the time ran out', async () => {
+  await simulate(1, async (world) => {
+    const platform = world.machine('node').start()
+    platform.listen(80, async () => {
+      await world.sleep(150)
+      return { status: 503, headers: [], body: Buffer.from('the drive is full') }
+    })
+    assert.equal(await probe(platform, 'http://node/'), 'the drive is full')
+    await platform.workers.close()
+  })
+})
+
 test('one that does not answer has not started', async () => {
   await simulate(1, async (world) => {
     const platform = world.machine('node').start()

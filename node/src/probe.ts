@@ -1,4 +1,4 @@
-import { Deadline, sleep } from '@cairn/kernel'
+import { Deadline, isKind, sleep } from '@cairn/kernel'
 import { type Platform, unixUrl } from '@cairn/platform'
 import { NODE_TOPOLOGY } from './topology.ts'
 
@@ -14,10 +14,17 @@ export async function probe(platform: Platform, url: string): Promise<string | u
   if (url.startsWith('https:')) return undefined
   const { clock } = platform
   const deadline = Deadline.after(clock, NODE_TOPOLOGY.timeouts.probe.ms)
-  for (;;) {
-    const { status, said } = await ask(platform, url, deadline)
-    if (status === 200) return undefined
-    if (deadline.remaining() <= AGAIN_MS) return said
+  for (let before: string | undefined; ; ) {
+    try {
+      const { status, said } = await ask(platform, url, deadline)
+      if (status === 200) return undefined
+      if (deadline.remaining() <= AGAIN_MS) return said
+      before = said
+    } catch (error) {
+      // It has answered: that the time ran out within the last question says nothing else.
+      if (before !== undefined && isKind(error, 'Timeout')) return before
+      throw error
+    }
     await sleep(clock, AGAIN_MS)
   }
 }

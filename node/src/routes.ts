@@ -28,6 +28,10 @@ export interface NodeStatus {
     readonly urls: readonly string[]
     readonly ready: boolean
     readonly missing: readonly string[]
+    /** What is wrong although it serves, a sentence each: what `/readyz` calls degraded, and missing copies. */
+    readonly concerns: readonly string[]
+    /** What harms nothing that is served, and an operator should know; absent if there is nothing. */
+    readonly notices?: readonly string[]
     readonly summary: string
   }[]
   /** Services of other processes that those of this one call. */

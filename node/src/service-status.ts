@@ -1,19 +1,89 @@
-import { type Health, toCairnError } from '@cairn/kernel'
+import { InProcessTransport, readObject } from '@cairn/clients'
+import { type Clock, Deadline, type Health, toCairnError } from '@cairn/kernel'
+import type { Ingress } from '@cairn/platform'
 import type { NodeStatus } from './routes.ts'
+
+type Fields = Readonly<Record<string, unknown>>
 
 interface Described {
   readonly name: string
-  readonly running: { readonly urls: readonly string[]; readonly health: Pick<Health, 'readiness'> }
+  readonly running: {
+    readonly urls: readonly string[]
+    readonly health: Pick<Health, 'readiness'>
+    readonly ingress: Pick<Ingress, 'handle'>
+  }
   summary(): Promise<string>
 }
 
+/** `/readyz` is answered at once; a service that takes longer is judged by its conditions. */
+const READYZ_MS = 1000
+const READYZ_BYTES_MAX = 256 * 1024
+
 /**
- * Where a service listens, whether it is ready, and a line about it. Somebody asks when a drive fails, so one that cannot
- * be read takes only that line: it says what is wrong instead.
+ * Where a service listens, whether it is ready, and a line about it. What is wrong is read from its own `/readyz`, so that
+ * a person and a probe are told the same. Somebody asks when a drive fails, so one that cannot be read takes only the
+ * line: it says what is wrong instead.
  */
-export async function serviceStatus(service: Described): Promise<NodeStatus['services'][number]> {
+export async function serviceStatus(service: Described, clock: Clock): Promise<NodeStatus['services'][number]> {
   const { name, running } = service
   const summary = await service.summary().catch((error: unknown) => toCairnError(error).message)
-  const { ready, missing } = running.health.readiness.value
-  return { name, urls: running.urls, ready, missing, summary }
+  const fields = await readyzOf(service, clock)
+  const { ready } = fields
+  const missing = textsIn(fields['missing'])
+  // While it drains, its conditions are all met.
+  const why = ready === true || missing.length > 0 ? missing : textsIn([fields['detail']])
+  const notices = noticesIn(fields)
+  const status = {
+    name,
+    urls: running.urls,
+    ready: ready === true,
+    missing: why,
+    concerns: concernsIn(fields),
+    summary,
+  }
+  return notices.length === 0 ? status : { ...status, notices }
+}
+
+async function readyzOf({ running }: Described, clock: Clock): Promise<Fields> {
+  const transport = new InProcessTransport(running.ingress)
+  try {
+    const url = new URL('http://localhost/readyz')
+    const deadline = Deadline.after(clock, READYZ_MS)
+    return await readObject(await transport.request({ method: 'GET', url, headers: {}, deadline }), READYZ_BYTES_MAX)
+  } catch (error) {
+    const { ready, missing } = running.health.readiness.value
+    return { ready, missing, readyz_problem: toCairnError(error).message }
+  } finally {
+    await transport.close()
+  }
+}
+
+/** What a service that serves says is wrong with it, a sentence each. */
+export function concernsIn(fields: Fields): readonly string[] {
+  const problems = Object.entries(fields).flatMap(([key, value]) => (key.endsWith('_problem') ? textsIn([value]) : []))
+  const neighbours = Object.entries(fieldsIn(fields['neighbours'])).flatMap(([name, state]) => {
+    const { ready, why } = fieldsIn(state)
+    return ready === true
+      ? []
+      : [`The ${name} cannot be worked with: ${textsIn([why]).join('') || 'no reason is given'}.`]
+  })
+  const { status, detail } = fieldsIn(fields['registry'])
+  const isAway = status === 'unreachable' || status === 'refused'
+  const registry = isAway ? [`The registry is ${status}: ${textsIn([detail]).join('') || 'no reason is given'}`] : []
+  const found = [...problems, ...neighbours, ...registry]
+  if (found.length > 0 || fields['degraded'] !== true || fields['ready'] !== true) return found
+  return ['It is degraded; its /readyz says how.']
+}
+
+/** What harms nothing that is served, and an operator should know, a sentence each. */
+function noticesIn(fields: Fields): readonly string[] {
+  return Object.entries(fields).flatMap(([key, value]) => (key.endsWith('_notice') ? textsIn([value]) : []))
+}
+
+function fieldsIn(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((text) => typeof text === 'string') : []
 }

@@ -4,8 +4,8 @@
  *     roots ─ derive ─▶ one ring for each service      (a service never sees the roots)
  *     revoked tids ───▶ looked up at each request      (live: no restart, no reload)
  */
-import { type Random, Semaphore } from '@cairn/kernel'
-import { type DataDirectory, makeRootKey, type Platform } from '@cairn/platform'
+import { CairnError, isKind, type Random, Semaphore } from '@cairn/kernel'
+import { type DataDirectory, makeRootKey, openDataDirectory, type Platform, readSmallFile } from '@cairn/platform'
 import {
   AUDIENCES,
   type Audience,
@@ -25,17 +25,49 @@ import {
   type Verifier,
 } from '@cairn/wire'
 
+const REVOKED = 'revoked-tokens'
+const RESET = '`cairn token reset` makes new token keys instead: every token minted before is refused from then on.'
 /** How long tokens of the former root are good after a rotation. */
 const ROTATION_OVERLAP_MS = 24 * 60 * 60 * 1000
 
-/** The secrets every node has, and how its first start makes each. */
+/**
+ * The inventory of `keys/`: the secrets every node has, and how its first start makes each. They are made with the data
+ * directory and never again: one that is missing later is an error, since what it said cannot be told any more.
+ */
 export function firstSecrets(
   platform: Pick<Platform, 'random' | 'crypto'>,
   rootKey: string | undefined,
-): Readonly<Record<string, () => Uint8Array>> {
+): Readonly<Record<(typeof KEY_FILES)[number], () => Uint8Array>> {
   return {
     'token-root': () => firstKeyring(platform, rootKey),
     'node-identity': () => platform.random.bytes(32),
+    [REVOKED]: () => canonicalJson([]),
+  }
+}
+
+/** Their names: all of them are there from the first start on. */
+export const KEY_FILES = ['token-root', 'node-identity', REVOKED] as const
+
+/** What to do about a missing one, beside restoring it. */
+export const SECRET_REMEDIES: Readonly<Record<string, string>> = {
+  [REVOKED]: `Without it tokens that were revoked would be valid again. ${RESET}`,
+  'token-root': RESET,
+}
+
+/**
+ * Gives up every token of a node that is stopped: new roots and an empty list of revoked tokens. The roots go first: a
+ * reset that was cut short leaves no list, never an empty one beside the old roots.
+ */
+export async function resetTokens(platform: Platform, path: string): Promise<void> {
+  if ((await readSmallFile(platform.disk, `${path}/format`)) === undefined)
+    throw new CairnError('NotFound', `There is no data directory at ${path}.`, { code: 'no_data' })
+  const [secrets, remake] = [firstSecrets(platform, undefined), ['token-root', REVOKED]]
+  await using _data = await openDataDirectory(platform, { path, secrets, remake })
+  try {
+    await platform.disk.unlink(`${path}/admin.token`)
+    await platform.disk.syncDirectory(path)
+  } catch (error) {
+    if (!isKind(error, 'NotFound')) throw error
   }
 }
 
@@ -63,9 +95,9 @@ export class TokenKeys {
     this.#revoked = revoked
   }
 
-  static async open(platform: Platform, data: DataDirectory): Promise<TokenKeys> {
+  static open(platform: Platform, data: DataDirectory): TokenKeys {
     const roots = decodeKeyring(data.secret('token-root'))
-    const revoked = await data.exclusively(async () => await data.ownSecret('revoked-tokens', () => canonicalJson([])))
+    const revoked = data.secret(REVOKED)
     return new TokenKeys(platform, data, roots, tidsOf(revoked))
   }
 
@@ -119,7 +151,7 @@ export class TokenKeys {
     await this.#data.exclusively(async () => {
       await this.#read()
       const next = new Set([...this.#revoked, tid])
-      await this.#data.replaceSecret('revoked-tokens', canonicalJson([...next].sort()))
+      await this.#data.replaceSecret(REVOKED, canonicalJson([...next].sort()))
       this.#revoked = next
     })
   }
@@ -134,7 +166,7 @@ export class TokenKeys {
     if (!this.#data.isShared) return
     const roots = await this.#data.latest('token-root')
     if (!this.#platform.crypto.equal(roots, encodeKeyring(this.#roots))) this.#use(decodeKeyring(roots))
-    this.#revoked = tidsOf(await this.#data.latest('revoked-tokens'))
+    this.#revoked = tidsOf(await this.#data.latest(REVOKED))
   }
 
   #use(roots: Keyring): void {

@@ -6,9 +6,11 @@ export const NODE_ABOUT = 'The process itself: its state, its configuration, its
 export const NODE_TOPOLOGY = defineTopology({
   service: 'node',
   tasks: {
+    supervisor: { count: 1, criticality: 'critical', does: 'Starts and restarts the others, and ends them in order.' },
     signals: {
       count: 1,
       criticality: 'critical',
+      only: 'as handlers of the process: `/debug/topology` lists no task of this name',
       does: 'Hears the system: stop, stop now, read the configuration again.',
     },
     listener: { count: 1, criticality: 'critical', does: 'Answers the admin socket and the port of the node.' },
@@ -21,6 +23,12 @@ export const NODE_TOPOLOGY = defineTopology({
       count: 1,
       criticality: 'important',
       does: 'Asks services of other processes whether they are ready, and takes over keys that another process changed.',
+    },
+    threads: {
+      count: 'cores − 1, and one process',
+      criticality: 'critical',
+      only: "as a pool: its queues are in the list, its threads are the machine's",
+      does: 'Work that would hold up the event loop.',
     },
     'config-reloader': {
       count: 1,
@@ -36,6 +44,22 @@ export const NODE_TOPOLOGY = defineTopology({
       to: ['reloader'],
       whenFull: 'the oldest goes: one reload after the last request is all that anybody wants',
       does: 'Requests to read the configuration again.',
+    },
+    workers: {
+      capacity: 128,
+      overflow: 'reject',
+      from: ['listener'],
+      to: ['threads'],
+      whenFull: 'Busy, as if the queue of the request were full',
+      does: 'Hashing, coding and deep checks of every service in this process.',
+    },
+    isolated: {
+      capacity: 128,
+      overflow: 'reject',
+      from: ['listener'],
+      to: ['threads'],
+      whenFull: 'Busy, as if the queue of the request were full',
+      does: 'Reads of MBTiles packs, which may take a thread with them.',
     },
   },
   broadcasts: {

@@ -17,19 +17,25 @@ export interface Held {
 export async function heldRequest(home: Home, options: StartOptions = {}): Promise<Held> {
   const node = home.start({ args: ['--port-base', '0'], ...options })
   const url = (await node.ready()).urls['node']![0]!
-  const headers = {
-    ...(await bearer(home.path)),
-    'content-type': 'application/json',
-    'content-length': String(BODY.length),
-    expect: '100-continue',
-  }
-  const request = open(url, '/admin/tokens', { method: 'POST', headers })
+  const headers = { ...(await bearer(home.path)), 'content-type': 'application/json' }
+  const { request, answer } = await holdRequest(url, '/admin/tokens', { headers, body: BODY })
+  return { node, url, request, answer }
+}
+
+/** A request that was accepted: the rest of its body, from its tenth character on, is for the caller to send. */
+export async function holdRequest(
+  url: string,
+  path: string,
+  { headers = {}, body }: { readonly headers?: Record<string, string>; readonly body: string },
+): Promise<Pick<Held, 'request' | 'answer'>> {
+  const all = { ...headers, 'content-length': String(Buffer.byteLength(body)), expect: '100-continue' }
+  const request = open(url, path, { method: 'POST', headers: all })
   const answer = answerTo(request)
   request.flushHeaders()
-  // Said only to who has passed every gate.
+  // Said only to a request that has passed every gate.
   await once(request, 'continue')
-  request.write(BODY.slice(0, 10))
-  return { node, url, request, answer }
+  request.write(body.slice(0, 10))
+  return { request, answer }
 }
 
 /** Resolves when the node has begun to stop: it says so to whoever asks, and still answers. */

@@ -18,6 +18,11 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
 }
 
+/** A stopped node keeps its ports open for the lame duck; only the tests that are about it wait for that. */
+const NO_LAME_DUCK = Object.fromEntries(
+  ['NODE', 'STORAGE', 'INDEX', 'REGISTRY', 'EDGE', 'INTEROP'].map((name) => [`CAIRN__${name}__LAME_DUCK`, '0s']),
+)
+
 /** Lines of a stream, kept, with a way to wait for one. */
 class Lines {
   readonly all: string[] = []
@@ -75,7 +80,7 @@ export class RunningNode {
     const [program, ...first] = under
     this.process = spawn(program, [...first, LAUNCHER, 'start', ...args], {
       cwd: directory,
-      env: { PATH: process.env['PATH'], ...environment },
+      env: { PATH: process.env['PATH'], ...NO_LAME_DUCK, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: isGroup,
       timeout: WAIT_MS,

@@ -188,9 +188,19 @@ const ADMIN: readonly Row[] = [
   row('GET /admin/objects', '/admin/objects?limit=0', {}, 400, 'bad_request'),
   row('GET /admin/durability', '/admin/durability', {}, 200),
   row('POST /admin/scrub', '/admin/scrub', {}, 202),
+  row('POST /admin/scrub/give-up', '/admin/scrub/give-up', json({ segment: 999, dry_run: true }), 404, 'not_found'),
+  row('POST /admin/scrub/give-up', '/admin/scrub/give-up', json({ segment: 1 }), 409, 'segment_active'),
   row('POST /admin/repair', '/admin/repair', {}, 202, says({ queued: true })),
   row('POST /admin/repair', '/admin/repair', json({ address: NOWHERE }), 404, 'not_found'),
 ]
+
+/** Asked once the first segment of the journal cannot be read any more. */
+export const GIVEN_UP = row('POST /admin/scrub/give-up', '/admin/scrub/give-up', json({ segment: 1 }), 200, {
+  gives: ({ body }) => {
+    const { unreadable, kept_as: keptAs } = JSON.parse(body.toString()) as Record<string, unknown>
+    assert.deepEqual([unreadable, keptAs], [true, '0000000001.given-up'])
+  },
+})
 
 /** Every service has these, so no table of routes names them. */
 const OPS: readonly Row[] = [

@@ -27,6 +27,9 @@ import {
   type AskOptions,
   type DurabilityReport,
   durability,
+  type GiveUpOptions,
+  type GiveUpReport,
+  giveUpSegment,
   type ListOptions,
   list,
   type ObjectPage,
@@ -129,6 +132,10 @@ export class Cairn {
 
   async scrub(options?: AskOptions): Promise<ScrubReport> {
     return await scrub(this.#storage, options)
+  }
+
+  async giveUpSegment(options: GiveUpOptions): Promise<GiveUpReport> {
+    return await giveUpSegment(this.#storage, options)
   }
 
   async scrubReport(options?: AskOptions): Promise<ScrubReport> {

@@ -43,4 +43,13 @@ export type {
   TreeProgress,
   TreeResult,
 } from './tree.ts'
-export type { AskOptions, DurabilityReport, ListedObject, ListOptions, ObjectPage, ScrubReport } from './upkeep.ts'
+export type {
+  AskOptions,
+  DurabilityReport,
+  GiveUpOptions,
+  GiveUpReport,
+  ListedObject,
+  ListOptions,
+  ObjectPage,
+  ScrubReport,
+} from './upkeep.ts'

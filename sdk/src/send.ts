@@ -25,6 +25,8 @@ export async function send(fetch: Fetch, { method, url, headers, body, signal }:
     })
   } catch (cause) {
     if (signal.aborted) throw canceled(signal)
+    // A `fetch` of the caller's may refuse to send at all, and says why.
+    if (cause instanceof CairnError) throw cause
     throw new CairnError('Timeout', `No service answers at ${url.origin}.`, { code: 'unreachable', status: 502, cause })
   }
 }

@@ -150,19 +150,20 @@ class TreePut {
     const entries: TreeEntry[] = []
     await using scope = new Scope(this.#connection.runtime, 'put tree', { signals: [signal] })
     const below = { depth: depth + 1, signal: scope.signal }
-    for await (const entry of reader.entries()) {
-      const { kind, name } = entry
-      if (kind === 'tree') {
-        entries.push({ kind, name, ...(await this.directory(entry.directory, below)) })
-        continue
+    await joined(scope, async () => {
+      for await (const entry of reader.entries()) {
+        const { kind, name } = entry
+        if (kind === 'tree') {
+          entries.push({ kind, name, ...(await this.directory(entry.directory, below)) })
+          continue
+        }
+        const permit = await this.#room.acquire({ signal: scope.signal })
+        scope.spawn('file', async (signal) => {
+          using _room = permit
+          entries.push({ kind, name, ...(await this.#file(entry.open, signal)) })
+        })
       }
-      const permit = await this.#room.acquire({ signal: scope.signal })
-      scope.spawn('file', async (signal) => {
-        using _room = permit
-        entries.push({ kind, name, ...(await this.#file(entry.open, signal)) })
-      })
-    }
-    await scope.join()
+    })
     const { address, size, newBytes } = await put(this.#connection, encodeTree(entries), { signal })
     this.#tally.add({ newBytes })
     return { id: address, size }
@@ -199,19 +200,20 @@ class TreeGet {
     if (this.#entries > this.#entriesMax)
       throw new CairnError('TooLarge', `This tree has more than ${this.#entriesMax} entries; get its parts one by one.`)
     await using scope = new Scope(this.#connection.runtime, 'get tree', { signals: [signal] })
-    for (const entry of entries) {
-      if (entry.kind === 'tree') {
-        const below = await readTree(this.#connection, entry.id, { signal: scope.signal })
-        await this.directory(below, await writer.directory(entry.name), { depth: depth + 1, signal: scope.signal })
-        continue
+    await joined(scope, async () => {
+      for (const entry of entries) {
+        if (entry.kind === 'tree') {
+          const below = await readTree(this.#connection, entry.id, { signal: scope.signal })
+          await this.directory(below, await writer.directory(entry.name), { depth: depth + 1, signal: scope.signal })
+          continue
+        }
+        const permit = await this.#room.acquire({ signal: scope.signal })
+        scope.spawn('file', async (signal) => {
+          using _room = permit
+          await this.#file(entry, writer, signal)
+        })
       }
-      const permit = await this.#room.acquire({ signal: scope.signal })
-      scope.spawn('file', async (signal) => {
-        using _room = permit
-        await this.#file(entry, writer, signal)
-      })
-    }
-    await scope.join()
+    })
   }
 
   async #file({ name, id, size }: TreeEntry, writer: DirectoryWriter, signal: AbortSignal): Promise<void> {
@@ -225,6 +227,18 @@ class TreeGet {
       throw new CairnError('Integrity', `The directory says that ${name} has ${size} bytes; its object has ${before}.`)
     this.#tally.add({ files: 1 })
   }
+}
+
+/** Lets `spawn` start everything and waits for it. A child that fails ends the waits of `spawn`, and its error is the one that counts. */
+async function joined(scope: Scope, spawn: () => Promise<void>): Promise<void> {
+  try {
+    await spawn()
+  } catch (error) {
+    scope.abort(error)
+    await scope.join()
+    throw error
+  }
+  await scope.join()
 }
 
 function tooDeep(): CairnError {

@@ -121,3 +121,33 @@ test('a file that cannot be read ends the put with its error', async () => {
   }
   await assert.rejects(service.client().putTree(folder), { kind: 'NotFound' })
 })
+
+test('what went wrong is told, not that others were canceled for it', async () => {
+  const files = Object.fromEntries(manyFiles(40))
+  const cairn = service.client()
+  const { address } = await cairn.putTree(reader({ ...files, deep: { deeper: files } }))
+  for (const failing of ['file-0', 'file-9', 'file-39']) {
+    const full: DirectoryWriter = {
+      file: async (name, bytes) => {
+        await collect(bytes)
+        if (name === failing) throw new Error('Full.')
+      },
+      directory: async () => await Promise.resolve(full),
+    }
+    await assert.rejects(cairn.getTree(address, full), { message: 'Full.' })
+    const lost: Record<string, Uint8Array | Folder> = { ...files, deep: { deeper: files } }
+    const unreadable = reader(lost)
+    const broken: DirectoryReader = {
+      async *entries() {
+        for await (const entry of unreadable.entries()) {
+          const fails = entry.kind === 'file' && entry.name === failing
+          const open = async function* (): AsyncGenerator<Uint8Array> {
+            yield await Promise.reject(new Error('Unreadable.'))
+          }
+          yield fails ? { kind: 'file', name: entry.name, open } : entry
+        }
+      },
+    }
+    await assert.rejects(cairn.putTree(broken), { message: 'Unreadable.' })
+  }
+})

@@ -45,7 +45,6 @@ export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ['fast-check', { licence: 'MIT', why: 'Property tests that shrink, and a scheduler that reorders promises.' }],
   ['find-my-way', { licence: 'MIT', why: 'A radix-tree router that gives the route template back for metrics.' }],
   ['knip', { licence: 'ISC', why: 'Finds exports, files and dependencies nobody uses.' }],
-  ['lmdb', { licence: 'MIT', why: 'A memory-mapped index over the journal; it can always be rebuilt from it.' }],
   [
     'multiformats',
     { licence: 'Apache-2.0 OR MIT', why: 'CIDs and multibase, for the bridge to other content networks.' },

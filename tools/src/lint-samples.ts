@@ -247,7 +247,7 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       ...at(CLOCK, 'export const now = (): number => Date.now() + performance.now()\n'),
       ...at(PLATFORM, 'export const start = (): unknown => setTimeout(() => {}, 1)\n'),
       ...at(TOOL, 'export const now = (): number => performance.now()\n'),
-      ...at('verify/sim/sample.ts', 'export const now = (): number => performance.now()\n'),
+      ...at('verify/simulator/sample.ts', 'export const now = (): number => performance.now()\n'),
       ...at('bench/sample.ts', 'export const now = (): number => performance.now()\n'),
     ],
   },

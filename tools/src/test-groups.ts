@@ -23,7 +23,7 @@ const PLACE = 'node_modules/.cache/test-groups'
 
 /** By the processor's time they take, longest first. */
 const LONGEST: readonly string[] = [
-  'verify/sim',
+  'verify/simulator',
   'cli/test',
   'node',
   'services/storage',

@@ -80,7 +80,7 @@ export class TestTally {
     const isEmpty = nesting === 0 && this.#planned === 0
     if (nesting === 0) this.#planned = 0
     if (event.type === 'test:fail') return this.#takeResult(event)
-    return isEmpty && IS_SHORT.test(name) ? this.#fail(name, NO_TESTS) : ''
+    return isEmpty && IS_SHORT.test(name) ? this.fail(name, NO_TESTS) : ''
   }
 
   #takeResult(event: Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>): string {
@@ -90,9 +90,9 @@ export class TestTally {
     if (event.type === 'test:fail') {
       const { error } = event.data.details
       if ('failureType' in error && error.failureType === 'subtestsFailed') return ''
-      return this.#fail(place, describeError(error.cause ?? error))
+      return this.fail(place, describeError(error.cause ?? error))
     }
-    if (isFile) return this.#fail(place, NO_TESTS)
+    if (isFile) return this.fail(place, NO_TESTS)
     const reason = skip ?? todo
     if (reason === undefined || reason === false) {
       this.#passed += 1
@@ -100,13 +100,14 @@ export class TestTally {
     }
     const said = typeof reason === 'string' ? reason : 'no reason given'
     if (this.#inCi && IS_WANT.test(said)) {
-      return this.#fail(place, `Skipped (${said}), but in continuous integration it must run.`)
+      return this.fail(place, `Skipped (${said}), but in continuous integration it must run.`)
     }
     this.#skips.push({ place, reason: said })
     return ''
   }
 
-  #fail(place: string, why: string): string {
+  /** Counts a failure and returns what to print now. */
+  fail(place: string, why: string): string {
     const failure = `${place}\n${indent(why)}`
     this.#failures.push(failure)
     return `${indent(failure)}\n`

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 const RUNNER = fileURLToPath(new URL('test.ts', import.meta.url))
+const NO_PROC = existsSync('/proc/self/environ') ? false : 'only where the environments of processes are files'
 const TEST = `import { test } from 'node:test'\n`
 
 describe('npm test', () => {
@@ -49,6 +51,14 @@ describe('npm test', () => {
     // And at once: a long run need not end before one reads what is wrong.
     assert.match(out, /a\/one\.test\.ts:2 adds\n {4}Error: one is not two[^]*\nFAIL a\/one\.test\.ts {2}1 tests/)
     assert.match(out, /\n0 passed, 1 failed, 0 skipped\n$/)
+  })
+
+  test('leaves what needs a browser to who names it, or asks for what is left out', () => {
+    write('a/one.test.ts', `${TEST}test('one', () => {})`)
+    write('verify/browser/page.test.ts', `${TEST}test('page', () => {})`)
+    assert.match(run().out, /\n1 passed, 0 failed, 0 skipped\n$/)
+    for (const words of [['verify/browser'], ['--apart']])
+      assert.match(run(words).out, /ok {3}verify\/browser\/page\.test\.ts[^]*\n1 passed, 0 failed, 0 skipped\n$/)
   })
 
   test('counts a failing subtest once', () => {
@@ -149,18 +159,95 @@ describe('npm test', () => {
     assert.equal(run().status, 0)
   })
 
-  test('with --long adds the long files, says so to the tests and records the run', () => {
+  test('with --long adds the long files, says so to the tests and ends with what they counted', () => {
     write(
       'a/one.test.ts',
       `${TEST}test('one', () => {\n  if (process.env.CAIRN_LONG !== '1') throw new Error('short')\n})`,
     )
     write('a/two.long.ts', `${TEST}test('two', (t) => t.diagnostic('42 cuts'))`)
     assert.equal(run().status, 1)
-    assert.equal(run(['--long']).status, 0)
-    const record = readFileSync(join(root, 'docs/verification.md'), 'utf8')
-    assert.match(
-      record,
-      /\n\| \d{4}-\d\d-\d\d \| 2 \| 0 \| 0 \| 0\.\d \| all \| v\d+\.\d+\.\d+ \| [^|]+ \| 42 cuts \|\n$/,
+    const { status, out } = run(['--long'])
+    assert.equal(status, 0, out)
+    assert.match(out, /\nLong run of \d{4}-\d\d-\d\d: all, node v\d+\.\d+\.\d+, .+\.\n {2}# 42 cuts\n/)
+    assert.match(out, /\n2 passed, 0 failed, 0 skipped\n$/)
+    // What is written by hand stays as it was.
+    assert.equal(existsSync(join(root, 'docs')), false)
+  })
+
+  test('gives tests an empty directory and home, and nothing that is set in the shell', () => {
+    const looks = [
+      `import assert from 'node:assert/strict'`,
+      `import { readdirSync } from 'node:fs'`,
+      `import { homedir } from 'node:os'`,
+      TEST,
+      `test('looks', () => {`,
+      `  assert.deepEqual([readdirSync('.'), readdirSync(homedir())], [[], []])`,
+      `  assert.deepEqual([process.env.CAIRN_DATA, process.env.CAIRN__STORAGE__CHUNK_SIZE, process.env.SECRET], [])`,
+      `})`,
+    ]
+    write('a/one.test.ts', looks.join('\n').replace('], [])', '], [undefined, undefined, undefined])'))
+    write('.cairn/format', 'of a node in the clone')
+    const settings = { HOME: root, CAIRN_DATA: root, CAIRN__STORAGE__CHUNK_SIZE: '16384', SECRET: 'mine' }
+    const { status, out } = run([], settings)
+    assert.equal(status, 0, out)
+  })
+
+  test('fails a test that hangs, by its name, and runs those after it', () => {
+    write(
+      'a/one.test.ts',
+      `${TEST}test('hangs', () => new Promise(() => {\n  setInterval(() => {}, 1000)\n}))\ntest('runs', () => {})`,
     )
+    const { status, out } = run(['--limit', '1'])
+    assert.equal(status, 1)
+    assert.match(out, /one\.test\.ts:2 hangs\n.*test timed out after 1000ms/)
+    assert.match(out, /\n1 passed, 1 failed, 0 skipped\n$/)
+  })
+
+  const STARTS = `import { spawn } from 'node:child_process'
+${TEST}
+const program = 'console.log(process.pid); setInterval(() => {}, 1000)'
+const child = spawn(process.execPath, ['-e', program], { detached: true, stdio: ['ignore', 'pipe', 'ignore'], env: {} })`
+
+  test('fails when a test leaves a process behind, and ends it', { skip: NO_PROC }, () => {
+    const ends = `test('forgets', async () => {
+  const pid = await new Promise((resolve) => child.stdout.once('data', resolve))
+  console.log('left ' + pid)
+  child.stdout.destroy()
+  child.unref()
+})`
+    write('a/one.test.ts', `${STARTS}\n${ends}`)
+    const { status, out } = run()
+    assert.equal(status, 1)
+    const [, pid] = /left (\d+)/.exec(out) ?? []
+    assert.match(out, new RegExp(`Failed:\n  ${pid} .*setInterval.*\n    This process ran on`))
+    assert.equal(isAlive(Number(pid)), false)
+  })
+
+  test('ends every process of its tests when it is killed itself', { skip: NO_PROC }, async () => {
+    write(
+      'a/one.test.ts',
+      `${STARTS}\ntest('waits', async () => {\n  for await (const part of child.stdout) console.log('started ' + part)\n})`,
+    )
+    const { NODE_TEST_CONTEXT: _inherited, ...env } = process.env
+    const runner = spawn(process.execPath, [RUNNER], { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
+    let out = ''
+    let pid: string | undefined
+    for await (const part of runner.stdout.setEncoding('utf8')) {
+      out += part
+      pid = /started (\d+)\n/.exec(out)?.[1]
+      if (pid !== undefined) runner.kill('SIGKILL')
+    }
+    assert.ok(pid !== undefined, out)
+    // The guard needs a moment; the limit of this test is the limit.
+    while (isAlive(Number(pid))) await setTimeout(10)
   })
 })
+
+/** One that has ended and is only waiting for its parent to notice has no program any more. */
+function isAlive(pid: number): boolean {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`) !== ''
+  } catch {
+    return false
+  }
+}

@@ -1,45 +1,70 @@
 /**
- * `npm test [-- path…]` runs the unit and property tests of every package, or of the paths given.
- * `npm run verify:long [-- path…]` adds the long campaigns, gives every test its long setting
- * (CAIRN_LONG=1) and leaves a dated line in docs/verification.md.
+ * `npm test [-- path…]` runs the unit and property tests of every package, or of the paths given. Each test has its
+ * limit of time, or that of `--limit SECONDS`. `npm test -- --apart` runs those that it leaves out otherwise.
+ * `npm run verify:long [-- path…]` adds the long campaigns, gives every test its long setting (CAIRN_LONG=1) and ends
+ * with what the campaigns counted; what is worth keeping of it is written into docs/verification.md by hand.
  */
-import { appendFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
-import { dirname, join, relative, sep } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { run } from 'node:test'
 import type { TestEvent } from 'node:test/reporters'
+import { parseArgs } from 'node:util'
 import { findFiles } from './repository.ts'
+import { guardRun } from './run-guard.ts'
+import { testEnvironment } from './test-environment.ts'
 import { groupFiles } from './test-groups.ts'
 import { TestTally, type Verdict } from './test-tally.ts'
 
 const PATTERNS: readonly string[] = ['**/*.test.ts', '**/*.prop.ts']
 const LONG_PATTERNS: readonly string[] = [...PATTERNS, '**/*.long.ts']
 
-/** A folder that takes longer hangs: `npm test` as a whole stays under five minutes. */
-const FILE_TIMEOUT_MS = 300_000
+/** Of one test that names none, so that what hangs is named. On a machine that does twenty things five seconds take a hundred. */
+const LIMIT_SECONDS = 120
+/** Of a folder: what hangs outside of its tests. */
+const FILE_TIMEOUT_MS = 3_600_000
+const LEFT_BEHIND = 'This process ran on when the tests had ended; it was killed.'
 
 const PRELOAD = new URL('test-preload.ts', import.meta.url).href
 
 /** MiB for short-lived objects: a node in a test process lets it grow no more, and with one a fifth of the time is lost. */
 const YOUNG_SPACE = '--min-semi-space-size=16'
 
-const LONG_RECORD = 'docs/verification.md'
-const LONG_RECORD_HEAD = `# Long verification runs
+/**
+ * What has a stage of its own in continuous integration, and otherwise runs when it is named or for long: a browser and a
+ * model checker are installed apart, and real nodes under load need the machine.
+ */
+const APART: readonly string[] = [
+  'verify/browser',
+  'verify/specs',
+  'verify/story',
+  'verify/chaos/durability',
+  'verify/chaos/kill-node.test.ts',
+  'verify/chaos/interop/put-memory.test.ts',
+  'cli/test/streaming-memory.test.ts',
+]
 
-One line for each \`npm run verify:long\`, newest last.
-
-| date | passed | failed | skipped | minutes | scope | node | machine | figures |
-|---|--:|--:|--:|--:|---|---|---|---|
-`
-
-function selectFiles(root: string, patterns: readonly string[], filters: readonly string[]): string[] {
-  const wanted = filters.map((filter) => filter.replace(/^\.\//, '').replace(/\/$/, ''))
-  const isWanted = (file: string): boolean =>
-    wanted.length === 0 || wanted.some((path) => file === path || file.startsWith(`${path}/`))
-  return findFiles(patterns, root).filter(isWanted)
+interface Selection {
+  readonly isLong: boolean
+  readonly isApart: boolean
+  /** Files, or folders with all that is in them. */
+  readonly filters: readonly string[]
 }
 
-async function runFiles(root: string, files: readonly string[], isLong: boolean): Promise<Verdict> {
+function selectFiles(root: string, { isLong, isApart, filters }: Selection): string[] {
+  const wanted = filters.map((filter) => filter.replace(/^\.\//, '').replace(/\/$/, ''))
+  const isIn = (file: string, paths: readonly string[]): boolean =>
+    paths.some((path) => file === path || file.startsWith(`${path}/`))
+  const isWanted = (file: string): boolean => {
+    if (isApart) return isIn(file, APART)
+    return wanted.length === 0 ? isLong || !isIn(file, APART) : isIn(file, wanted)
+  }
+  return findFiles(isLong ? LONG_PATTERNS : PATTERNS, root).filter(isWanted)
+}
+
+async function runFiles(root: string, files: readonly string[], isLong: boolean, limitMs: number): Promise<Verdict> {
+  const guard = guardRun()
+  const { directory, variables } = testEnvironment(guard, process.env)
   const { entries, names, place } = groupFiles(root, files)
   const shorten = (path: string): string => names.get(path) ?? relative(root, path).split(sep).join('/')
   const tally = new TestTally(process.env['CI'] === 'true', shorten)
@@ -47,38 +72,43 @@ async function runFiles(root: string, files: readonly string[], isLong: boolean)
     files: [...entries],
     // Many tests wait for timers and processes of theirs: one more than there are processors keeps these busy.
     concurrency: availableParallelism() + 1,
-    execArgv: ['--expose-gc', YOUNG_SPACE, '--import', PRELOAD],
+    execArgv: ['--expose-gc', YOUNG_SPACE, '--import', PRELOAD, ...(isLong ? [] : [`--test-timeout=${limitMs}`])],
+    cwd: directory,
+    env: variables,
     ...(isLong ? {} : { timeout: FILE_TIMEOUT_MS }),
   })
   for await (const event of events) process.stdout.write(tally.take(event))
   rmSync(place, { recursive: true, force: true })
+  for (const left of await guard.close()) process.stdout.write(tally.fail(left, LEFT_BEHIND))
   return tally.end()
 }
 
-function recordLongRun(root: string, filters: readonly string[], verdict: Verdict, elapsedMs: number): void {
-  const path = join(root, LONG_RECORD)
-  mkdirSync(dirname(path), { recursive: true })
-  if (!existsSync(path)) appendFileSync(path, LONG_RECORD_HEAD)
-  const { passed, failed, skipped } = verdict
-  const figures = verdict.figures.join('<br>').replaceAll('|', '\\|').replaceAll('\n', ' ')
-  const date = new Date().toISOString().slice(0, 10)
-  const minutes = (elapsedMs / 60_000).toFixed(1)
+/** What a long run says of itself, to be taken over into a document. */
+function describeLongRun(filters: readonly string[], { figures }: Verdict): string {
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`
-  const cells = [date, passed, failed, skipped, minutes, filters.join(' ') || 'all', process.version, machine, figures]
-  appendFileSync(path, `| ${cells.join(' | ')} |\n`)
+  const date = new Date().toISOString().slice(0, 10)
+  const head = `Long run of ${date}: ${filters.join(' ') || 'all'}, node ${process.version}, ${machine}.`
+  return ['', head, ...figures.map((figure) => `  # ${figure}`), ''].join('\n')
 }
 
-const isLong = process.argv.includes('--long')
-const filters = process.argv.slice(2).filter((argument) => argument !== '--long')
+const { values, positionals: filters } = parseArgs({
+  options: {
+    long: { type: 'boolean', default: false },
+    apart: { type: 'boolean', default: false },
+    limit: { type: 'string', default: String(LIMIT_SECONDS) },
+  },
+  allowPositionals: true,
+})
+const isLong = values.long
 if (isLong) process.env['CAIRN_LONG'] = '1'
 const root = process.cwd()
 // Every file is a process of its own and most load the same modules: compiling them once saves a third of a second each.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/compile')
-const files = selectFiles(root, isLong ? LONG_PATTERNS : PATTERNS, filters)
+const files = selectFiles(root, { isLong, isApart: values.apart, filters })
 const startedAt = performance.now()
 process.stdout.write(`node ${process.version}, ${files.length} test files\n`)
-const verdict = await runFiles(root, files, isLong)
+const verdict = await runFiles(root, files, isLong, Number(values.limit) * 1000)
 const elapsedMs = performance.now() - startedAt
-if (isLong) recordLongRun(root, filters, verdict, elapsedMs)
+if (isLong) process.stdout.write(describeLongRun(filters, verdict))
 process.stdout.write(`\nFinished in ${(elapsedMs / 1000).toFixed(1)} s.\n${verdict.text}`)
 process.exitCode = verdict.ok ? 0 : 1

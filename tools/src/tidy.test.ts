@@ -16,7 +16,7 @@ describe('tidy', () => {
     write('README.md', 'Run `npm ci && npm test`. See [the map](docs/map.md#top) and [npm](https://npmjs.com).\n')
     write('docs/map.md', '# Map\n')
     write('.ci/run', 'npm ci && npm test\n')
-    write('package-lock.json', '{"packages":{"node_modules/@cairn/kernel":{"resolved":"packages/kernel"}}}')
+    write('package-lock.json', '{"packages":{"node_modules/@cairn/kernel":{"resolved":"packages/kernel","link":true}}}')
     write('packages/kernel/package.json', '{ "exports": { ".": "./src/index.ts" } }\n')
   })
   afterEach(() => rmSync(root, { recursive: true }))
@@ -35,6 +35,12 @@ describe('tidy', () => {
       'package-lock.json',
       '{"packages":{"a":{"resolved":"https://r"}}}',
       /a names the registry/,
+    ],
+    [
+      'a lockfile entry without an integrity sum',
+      'package-lock.json',
+      '{"packages":{"node_modules/a":{"version":"1.0.0"}}}',
+      /a has no integrity sum/,
     ],
     ['a second entry', 'packages/kernel/package.json', '{ "exports": { "./x": "./x.ts" } }\n', /the one public entry/],
     ['a README without the test command', 'README.md', 'Run it.\n', /^README\.md: the test command is/],

@@ -14,13 +14,18 @@ const LINK = /\[[^\]]*\]\((?!\w+:|#)([^)#\s]+)[^)]*\)/g
 
 /** Everything untidy below `root`, a sentence each, with the file and, where there is one, the line. */
 export function tidyProblems(root: string): string[] {
-  const files = findFiles(TEXT, root).filter((file) => file !== 'package-lock.json')
+  const files = findFiles(TEXT, root).filter((file) => !isForeign(file))
   return [
     ...files.flatMap((file) => textProblems(root, file)),
     ...lockfileProblems(root),
     ...packageProblems(root),
     ...commandProblems(root),
   ]
+}
+
+/** Written by a tool, or data of other projects kept as they published it. */
+function isForeign(file: string): boolean {
+  return file === 'package-lock.json' || (file.startsWith('verify/vectors/') && file !== 'verify/vectors/README.md')
 }
 
 function textProblems(root: string, file: string): string[] {
@@ -44,13 +49,26 @@ function linkProblems(root: string, file: string, place: string, line: string): 
   return dead.map((target) => `${place}: the link to ${target} leads nowhere.`)
 }
 
+interface LockEntry {
+  readonly resolved?: string
+  readonly integrity?: string
+  readonly link?: boolean
+}
+
 function lockfileProblems(root: string): string[] {
   const path = join(root, 'package-lock.json')
   if (!existsSync(path)) return []
-  const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, { resolved?: string }> }
-  return Object.entries(packages)
-    .filter(([, { resolved }]) => resolved?.startsWith('http') === true)
-    .map(([name]) => `package-lock.json: ${name} names the registry it came from; .npmrc asks npm to leave that out.`)
+  const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, LockEntry> }
+  return Object.entries(packages).flatMap(([name, { resolved, integrity, link }]) => {
+    const problems: string[] = []
+    if (resolved?.startsWith('http') === true)
+      problems.push(`package-lock.json: ${name} names the registry it came from; .npmrc asks npm to leave that out.`)
+    if (name.includes('node_modules/') && link !== true && integrity === undefined)
+      problems.push(
+        `package-lock.json: ${name} has no integrity sum; pin a version whose packages can all be looked up.`,
+      )
+    return problems
+  })
 }
 
 /** The index; a package that a browser loads a part of says which. */

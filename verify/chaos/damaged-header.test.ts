@@ -11,7 +11,8 @@ const JOURNAL = `${LOAD_OPTIONS.path}/journal`
 const BIT = 200
 
 function segments({ drive }: VirtualMachine): string[] {
-  return drive.list(JOURNAL).map(({ name }) => `${JOURNAL}/${name}`)
+  const names = drive.list(JOURNAL).map(({ name }) => name)
+  return names.filter((name) => name.endsWith('.seg')).map((name) => `${JOURNAL}/${name}`)
 }
 
 async function putAll(storage: Storage, names: readonly string[]): Promise<void> {
@@ -63,7 +64,7 @@ for (const which of ['oldest', 'newest'] as const) {
         await blind.close()
 
         machine.drive.damage(damaged, BIT)
-        machine.shelves.lose()
+        machine.loseSideFiles()
         const repaired = await Storage.open(platform, LOAD_OPTIONS)
         await repaired.caughtUp()
         for (const name of [...EARLIER, ...AFTER_SEAL, ...LATER])

@@ -8,7 +8,6 @@ const KILLS_MAX = 12
 const LIES = {
   'what is acknowledged is written later': new URL('./node/plants/late-writes.ts', import.meta.url),
   'what is removed is not written at all': new URL('./node/plants/dropped-tombstones.ts', import.meta.url),
-  'the index is ahead of the journal': new URL('./node/plants/index-ahead.ts', import.meta.url),
 }
 
 for (const [lie, plant] of Object.entries(LIES)) {

@@ -13,7 +13,6 @@ import type { Storage as StorageType } from '@cairn/store'
 import type { CrashImage } from '../virtual/disk/crash-images.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import { drawKillPlan, type KillPlan, watchNames } from './kill-plan.ts'
-import { KvRecord } from './kv-record.ts'
 import { Ledger } from './ledger.ts'
 import { checkPromises } from './promises.ts'
 import { drain, find, LOAD_OPTIONS, runLoad, type StorageClass, thingOf } from './storage-load.ts'
@@ -36,7 +35,6 @@ const LIVES = 3
 const LIFE_MS_MAX = 2_000
 
 interface History {
-  readonly kv: KvRecord
   images(): Generator<CrashImage>
 }
 
@@ -54,7 +52,7 @@ export async function runCampaign({ seed, cuts, storage }: Campaign): Promise<Ca
   for (const image of history.images()) {
     if (random.next() >= cuts / possible) continue
     done += 1
-    await checkImage(seed, storage, history, image, random)
+    await checkImage(seed, storage, image, random)
   }
   return { cuts: done, possible, promises }
 }
@@ -63,14 +61,13 @@ export async function runCampaign({ seed, cuts, storage }: Campaign): Promise<Ca
 async function live(seed: number, storageClass: StorageClass): Promise<History> {
   const world = new VirtualWorld(seed)
   const machine = world.machine('node')
-  const kv = new KvRecord(machine)
   const ledger = new Ledger((label) => machine.drive.mark(label))
   const random = new SeededRandom(seed)
   for (let life = 1; life <= LIVES; life += 1) {
     const platform = machine.start()
     const plan: KillPlan = life < LIVES ? drawKillPlan(random) : { tag: 'after', ms: Number.POSITIVE_INFINITY }
     const disk = watchNames(platform.disk, plan, () => machine.kill())
-    const open = storageClass.open({ ...platform, disk, kv: kv.watch(platform.kv) }, LOAD_OPTIONS)
+    const open = storageClass.open({ ...platform, disk }, LOAD_OPTIONS)
     if (life < LIVES) {
       const load = open.then(
         async (storage) => await runLoad({ storage, ledger, random, clients: 4, requestsEach: 40 }),
@@ -87,7 +84,6 @@ async function live(seed: number, storageClass: StorageClass): Promise<History> 
     }
   }
   return {
-    kv,
     images: () => machine.drive.images({ random: new SeededRandom(seed), subsetsMax: SUBSETS_MAX, from: 0 }),
   }
 }
@@ -107,18 +103,18 @@ async function finish(
 async function checkImage(
   seed: number,
   storageClass: StorageClass,
-  history: History,
   image: CrashImage,
   random: SeededRandom,
 ): Promise<void> {
   const world = new VirtualWorld(seed)
   const machine = world.machine('node', { table: image.table() })
-  // The index may be lost, as last promised, or one commit further.
+  // Side files are as the cut left them, damaged, or lost.
   const draw = random.next()
-  const index = draw < 1 / 3 ? undefined : history.kv.at(image.marks, draw > 2 / 3)
-  if (index !== undefined) machine.shelves.at(index.path).map = index.map
+  const sides = draw < 1 / 3 ? 'kept' : draw < 2 / 3 ? 'damaged' : 'lost'
+  if (sides === 'damaged') machine.damageSideFiles(random)
+  if (sides === 'lost') machine.loseSideFiles()
   const platform = machine.start()
-  const where = `seed ${seed}, after event ${image.prefix} (${image.story}), index ${index === undefined ? 'lost' : 'kept'}`
+  const where = `seed ${seed}, after event ${image.prefix} (${image.story}), side files ${sides}`
   try {
     await world.run(
       storageClass.open(platform, LOAD_OPTIONS).then(async (storage) => {

@@ -1,9 +1,9 @@
 import { MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import { LmdbKvOpener, RealDisk, systemCrypto } from '@cairn/platform'
+import { RealDisk, systemCrypto } from '@cairn/platform'
 import type { StoreMachine } from '@cairn/store'
 
 /** This machine's own disk, index and clock. */
 export function realMachine(): StoreMachine {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
-  return { ...runtime, disk: new RealDisk(runtime), kv: new LmdbKvOpener(runtime), crypto: systemCrypto }
+  return { ...runtime, disk: new RealDisk(runtime), crypto: systemCrypto }
 }

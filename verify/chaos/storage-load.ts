@@ -170,11 +170,7 @@ export async function drain(storage: StorageType, ledger: Ledger, pause: (ms: nu
     await ledger.request(name, 'absent', async () => await remove(storage, thing))
   }
   await pause(2 * LEASE_MS)
-  for (let cursor: Uint8Array | undefined; ; ) {
-    const swept = await storage.sweeper.sweep(cursor, 16)
-    cursor = swept.cursor
-    if (cursor === undefined) break
-  }
+  while (!(await storage.sweeper.sweep(16)).isOver);
   for (let name = 0; name < 30; name += 1) {
     const thing = thingOf(`chunk filler ${name}`)
     await ledger.request(thing.name, 'present', async () => await put(storage, thing))

@@ -1,6 +1,6 @@
 /**
  * `npm run fuzz` lists the targets; `npm run fuzz -- --minutes 5 token cbor` fuzzes these for so much processor time each, `all` for
- * every one. What it learns is kept in corpus/, what it finds in crashers/, and the record in docs/fuzzing.md.
+ * every one. What it learns is kept in corpus/, what it finds in crashers/, and the record in record.md.
  * `npm run fuzz -- --missed token` tells which source nothing kept has reached.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,10 +13,10 @@ import { type FuzzRecord, readRecord, renderRecord } from './record.ts'
 import { loadTargets, TARGET_NAMES } from './targets.ts'
 import { Watchdog } from './watchdog.ts'
 
-const RECORD = new URL('../../docs/fuzzing.md', import.meta.url)
+const RECORD = new URL('record.md', import.meta.url)
 const MINUTE_MS = 60_000
 /** No input takes so long beside whatever else; one that took more than a second has been found before. */
-const PATIENCE_MS = MINUTE_MS
+const DEADLINE_MS = MINUTE_MS
 
 /** Processor time, so that a minute beside other work is a minute too. */
 function spentMs(): number {
@@ -45,7 +45,7 @@ function remember(target: string, minutes: number, report: FuzzReport): void {
 async function campaign(target: FuzzTarget, seed: number, isOver: () => boolean): Promise<FuzzReport> {
   const corpus = readInputs('corpus', target.name)
   const bytesMax = Math.max(target.bytesMax, ...[...target.seeds, ...corpus].map(({ length }) => length))
-  await using watchdog = new Watchdog(bytesMax, fileURLToPath(fileOf('crashers', target.name)), PATIENCE_MS)
+  await using watchdog = new Watchdog(bytesMax, fileURLToPath(fileOf('crashers', target.name)), DEADLINE_MS)
   const run = (input: Uint8Array): void | Promise<void> => {
     watchdog.begin(input)
     return target.run(input)

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { Deadline } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
 import { z } from 'zod'
-import { SERVICE_NAMES, type ServiceName } from '../sim/answer.ts'
-import { untilReady } from '../sim/repair.ts'
-import { urlOf, WRITER } from '../sim/settings.ts'
-import { Town } from '../sim/town.ts'
+import { SERVICE_NAMES, type ServiceName } from '../simulator/answer.ts'
+import { Cluster } from '../simulator/cluster.ts'
+import { untilReady } from '../simulator/repair.ts'
+import { urlOf, WRITER } from '../simulator/settings.ts'
 import type { VirtualMachine, VirtualPlatform } from '../virtual/machine.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import { bytesOf, linesAndBody } from './inputs.ts'
@@ -20,8 +20,8 @@ const ANSWER_MS_MAX = 120_000
 const THINK_MS = 5
 /** After something went wrong, so that those who watch have seen it. */
 const SETTLE_MS = 3000
-/** What was asked of a slow drive comes to its end. */
-const RECOVER_MS = 120_000
+/** What was asked of a slow drive comes to its end: of the slowest here, a sync that began last takes up to 300 s. */
+const RECOVER_MS = 310_000
 
 /** By status; those that refuse name their codes. */
 type Responses = Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
@@ -39,7 +39,7 @@ export interface Request {
 
 /** Something that is wrong with the node that is asked, or around it. */
 export interface Trouble {
-  readonly begin: (machine: VirtualMachine, town: Town) => Promise<void>
+  readonly begin: (machine: VirtualMachine, cluster: Cluster) => Promise<void>
   /** Its drive fails: then some may be told just that, 500. */
   readonly isOfDrive?: true
 }
@@ -74,7 +74,7 @@ const BODIES: readonly string[] = [
 /** Three nodes and whoever asks the first of them. */
 export class Neighbourhood {
   readonly #world = new VirtualWorld(1)
-  readonly #town = new Town(this.#world, [])
+  readonly #cluster = new Cluster(this.#world, [])
   readonly #client: VirtualPlatform = this.#world.machine('fuzzer').start()
   readonly #told = new Map<ServiceName, Told>()
   readonly #forms = new Map<object, z.ZodType>()
@@ -88,11 +88,11 @@ export class Neighbourhood {
   }
 
   async #begin(): Promise<void> {
-    await Promise.all(this.#town.nodes.map(async ({ name }) => await this.#town.bringUp(name)))
-    await untilReady(this.#town)
-    const node = this.#town.node(WRITER)
+    await Promise.all(this.#cluster.nodes.map(async ({ name }) => await this.#cluster.bringUp(name)))
+    await untilReady(this.#cluster)
+    const node = this.#cluster.node(WRITER)
     for (const service of SERVICE_NAMES) {
-      const answer = await this.#town.send(node, service, 'GET', '/openapi.json')
+      const answer = await this.#cluster.send(node, service, 'GET', '/openapi.json')
       this.#told.set(service, (answer.json() as { readonly paths: Told }).paths)
     }
     await this.#store()
@@ -100,7 +100,9 @@ export class Neighbourhood {
 
   /** So that there is something to ask for. */
   async #store(): Promise<void> {
-    const stored = await this.#town.send(this.#town.node(WRITER), 'storage', 'PUT', `/o/${STORED_ID}`, { body: STORED })
+    const stored = await this.#cluster.send(this.#cluster.node(WRITER), 'storage', 'PUT', `/o/${STORED_ID}`, {
+      body: STORED,
+    })
     assert.ok([200, 201].includes(stored.status), `not stored: ${stored.status} ${stored.code ?? ''}`)
   }
 
@@ -121,7 +123,7 @@ export class Neighbourhood {
   /** Asks, and holds the answer against what the API tells. */
   async hold({ service, method, url, headers, body }: Request): Promise<void> {
     this.requests += 1
-    const sent = { authorization: `Bearer ${this.#town.token}`, ...headers, 'content-length': String(body.length) }
+    const sent = { authorization: `Bearer ${this.#cluster.token}`, ...headers, 'content-length': String(body.length) }
     const deadline = Deadline.after(this.#client.clock, ANSWER_MS_MAX)
     const ask = async (): Promise<{ readonly status: number; readonly text: string; readonly isJson: boolean }> => {
       await this.#world.sleep(THINK_MS)
@@ -178,7 +180,7 @@ export class Neighbourhood {
   /** From now on the first node has this. */
   async suffer(trouble: Trouble): Promise<void> {
     this.#trouble = trouble
-    await this.#world.run(trouble.begin(this.#world.machine(WRITER), this.#town))
+    await this.#world.run(trouble.begin(this.#world.machine(WRITER), this.#cluster))
     await this.#world.run(this.#world.sleep(SETTLE_MS))
   }
 
@@ -191,8 +193,8 @@ export class Neighbourhood {
   async close(): Promise<void> {
     const end = async (): Promise<void> => {
       if (this.#trouble !== undefined) await this.#recover()
-      await Promise.all(this.#town.nodes.map(async ({ name }) => await this.#town.bringDown(name)))
-      await this.#town.close()
+      await Promise.all(this.#cluster.nodes.map(async ({ name }) => await this.#cluster.bringDown(name)))
+      await this.#cluster.close()
       await this.#client.workers.close()
     }
     await this.#world.run(end())

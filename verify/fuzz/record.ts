@@ -1,4 +1,4 @@
-/** docs/fuzzing.md: what each target was given, over all campaigns. */
+/** record.md: what each target was given, over all campaigns. */
 
 export interface FuzzRecord {
   readonly minutes: number

@@ -1,6 +1,6 @@
 /** What a node answers while something is wrong with it is in its API too, whatever it is asked. */
 import { test } from 'node:test'
-import { WRITER } from '../sim/settings.ts'
+import { WRITER } from '../simulator/settings.ts'
 import { readInputs } from './corpus.ts'
 import { Neighbourhood, requestOf, type Trouble } from './neighbourhood.ts'
 
@@ -39,8 +39,8 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
     },
   },
   'the others are down': {
-    begin: async (_machine, town) => {
-      for (const { name } of town.nodes) if (name !== WRITER) await town.bringDown(name)
+    begin: async (_machine, cluster) => {
+      for (const { name } of cluster.nodes) if (name !== WRITER) await cluster.bringDown(name)
     },
   },
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Clerk, checkLinearizable, type Operation } from './checker.ts'
+import { checkLinearizable, type Operation, type SequentialSpec } from './checker.ts'
 
 type Call = 'read' | 'add'
-const COUNTER: Clerk<number, Call, number> = {
+const COUNTER: SequentialSpec<number, Call, number> = {
   initial: 0,
   serve: (state, call, result) => {
     const next = call === 'add' ? state + 1 : state

@@ -9,7 +9,7 @@ import type { RegistryModule } from '../chaos/registry/registry-module.ts'
 import { PEOPLE, signatureOf } from '../chaos/registry/registry-people.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import type { Operation } from './checker.ts'
-import { headText, NOTHING, type RegistryCall, type RegistryResult } from './registry-clerk.ts'
+import { headText, NOTHING, type RegistryCall, type RegistryResult } from './registry-spec.ts'
 
 export interface History {
   readonly genesis: string

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { loadRegistry, withRegistryMutant } from '../chaos/registry/registry-module.ts'
 import type { SourceMutant } from '../chaos/service-module.ts'
 import { checkLinearizable } from './checker.ts'
-import { registryClerk } from './registry-clerk.ts'
 import { type History, recordHistory } from './registry-history.ts'
+import { registrySpec } from './registry-spec.ts'
 
 const CLIENTS = 8
 const STEPS_EACH = process.env['CAIRN_LONG'] === '1' ? 60 : 20
@@ -21,7 +21,7 @@ const STALE: SourceMutant = {
 }
 
 function verdictOf({ genesis, operations }: History) {
-  return checkLinearizable(operations, registryClerk(genesis))
+  return checkLinearizable(operations, registrySpec(genesis))
 }
 
 /** How many operations others were under way with. */
@@ -55,7 +55,7 @@ test('a planted stale read is rejected', async () => {
     return read.call.tag === 'head' && committed.some(({ responded }) => responded < read.invoked)
   })
   assert.ok(stale !== undefined)
-  // What came later cannot excuse it, and would only have to be tried in every order.
+  // What came later cannot openFaultWindow it, and would only have to be tried in every order.
   const until = operations.filter(({ invoked }) => invoked <= stale.responded)
   assert.equal(verdictOf({ genesis, operations: until }).isLinearizable, true, 'as it was, it holds')
   const planted = until.map((each) => (each === stale ? { ...each, result: genesis } : each))

@@ -1,7 +1,7 @@
 /**
  * `npm run mutation -- tlog` plants faults in packages/tlog one by one and counts those its tests find. `--state DIR`
  * keeps what is known between runs, `--seconds N` stops after so long, `--file PART` takes only sources with this in
- * their path, and `--record` writes the result to docs/mutation.md. A run that is cut short has tried a sample of all.
+ * their path, and `--record` writes the figures to record.md. A run that is cut short has tried a sample of all.
  */
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { renderRecord, renderRow, renderSurvivors, type Tried } from './report.t
 import { type DryRun, digest, findMutants, MutationRun, type Outcome, runDry } from './runner.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const RECORD = join(ROOT, 'docs/mutation.md')
+const RECORD = join(ROOT, 'verify/mutation/record.md')
 const TESTS = /\.(test|prop|long)\.ts$/
 
 const { values, positionals } = parseArgs({
@@ -69,5 +69,5 @@ for (const name of positionals) {
   process.stdout.write(`${survivors}\n\n${row}\n`)
   const untried = tried.filter(({ status }) => status === 'untried').length
   if (untried > 0) process.stdout.write(`${untried} untried\n`)
-  if (values.record) writeFileSync(RECORD, renderRecord(readFileSync(RECORD, 'utf8'), name, row, survivors))
+  if (values.record) writeFileSync(RECORD, renderRecord(readFileSync(RECORD, 'utf8'), name, row))
 }

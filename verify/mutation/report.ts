@@ -1,4 +1,4 @@
-/** The record in docs/mutation.md: a row and a list of survivors for each package, each replaced by its next run. */
+/** A row of figures for each package in record.md, replaced by its next run; survivors are listed on the terminal. */
 import { EXPLANATIONS } from './explanations.ts'
 import type { Mutant } from './mutants.ts'
 import type { Outcome } from './runner.ts'
@@ -45,15 +45,9 @@ export function renderSurvivors(tried: readonly Tried[]): string {
   return ['| where | is | becomes | why nothing can tell |', '|---|---|---|---|', ...lines].join('\n')
 }
 
-/** The record with the row and the survivors of one package replaced, or added at their end. */
-export function renderRecord(record: string, name: string, row: string, survivors: string): string {
-  const [head = '', ...sections] = record.split('\n## ')
-  const rows = head.split('\n').filter((line) => /^\| [a-z]+ \| \d/.test(line) && !line.startsWith(`| ${name} |`))
-  const introduction = head.slice(0, head.includes(ROWS) ? head.indexOf(ROWS) : undefined).trimEnd()
-  const others = sections
-    .map((section) => section.trimEnd())
-    .filter((section) => !section.startsWith(`Survivors in ${name}\n`))
-  const all = [...others, `Survivors in ${name}\n\n${survivors}`].sort()
-  const table = [ROWS, RULE, ...[...rows, row].sort()].join('\n')
-  return `${[`${introduction}\n\n${table}`, ...all].join('\n\n## ')}\n`
+/** The record with the row of one package replaced, or added in its place. */
+export function renderRecord(record: string, name: string, row: string): string {
+  const rows = record.split('\n').filter((line) => /^\| [a-z]+ \| \d/.test(line) && !line.startsWith(`| ${name} |`))
+  const introduction = record.slice(0, record.includes(ROWS) ? record.indexOf(ROWS) : undefined).trimEnd()
+  return `${introduction}\n\n${[ROWS, RULE, ...[...rows, row].sort()].join('\n')}\n`
 }

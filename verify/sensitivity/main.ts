@@ -1,16 +1,16 @@
 /**
  * Which tool finds which planted fault.
  *
- *     node verify/sensitivity/main.ts                 what is not known yet, and the table in docs/sensitivity.md
+ *     node verify/sensitivity/main.ts                 what is not known yet, and the table in results.md
  *     node verify/sensitivity/main.ts --seconds 250   the same, beginning nothing new after so long
  *     node verify/sensitivity/main.ts ID…             these again
  *     node verify/sensitivity/main.ts --revision X    of that tree, not of the newest
  *     node verify/sensitivity/main.ts --part 2/3      every third, beginning with the second: several side by side
- *     node verify/sensitivity/main.ts --only town     this tool alone
- *     node verify/sensitivity/main.ts --again         what the town says now, in a column of its own
+ *     node verify/sensitivity/main.ts --only cluster     this tool alone
+ *     node verify/sensitivity/main.ts --again         what the cluster says now, in a column of its own
  *     node verify/sensitivity/main.ts --table         the table alone
  *
- * `in-models`, `in-simulators` and `in-town` are what it starts in the tree with the plant.
+ * `in-models`, `in-simulators` and `in-cluster` are what it starts in the tree with the plant.
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -43,20 +43,20 @@ const { values, positionals } = parseArgs({
 })
 
 /** Of the tools, once the simulators have had their say. */
-const QUICKEST_FIRST: readonly Tool[] = ['models', 'simulators', 'town', 'tests', 'campaigns']
+const QUICKEST_FIRST: readonly Tool[] = ['models', 'simulators', 'cluster', 'tests', 'campaigns']
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
 const [word, ...rest] = positionals
-// Loaded where they are needed: each of them loads a good part of the tree, and the town is not in every tree.
+// Loaded where they are needed: each of them loads a good part of the tree, and the cluster is not in every tree.
 if (word === 'in-models') {
   const { exploreGroups } = await import('./explore.ts')
   finish(await exploreGroups(rest as ModelGroup[]))
-} else if (word === 'in-town') {
-  const { simulateTowns } = await import('./town.ts')
-  finish(await simulateTowns(TOWN_BOUNDS, say))
+} else if (word === 'in-cluster') {
+  const { simulateClusters } = await import('./cluster.ts')
+  finish(await simulateClusters(TOWN_BOUNDS, say))
 } else if (word === 'in-simulators') {
   const { simulateSeeds } = await import('./simulate.ts')
   const { complaint } = await simulateSeeds(rest as Simulator[], SEED_BOUNDS, say)
@@ -97,28 +97,28 @@ async function plantAll(ids: readonly string[], secondsMax: number): Promise<voi
   }
 }
 
-/** The town has become stricter since it was first asked: those it has not been asked about again. */
+/** The cluster has become stricter since it was first asked: those it has not been asked about again. */
 async function plantAgain(tree: Tree, plants: readonly Plant[], endsAt: number): Promise<void> {
   for (const plant of plants) {
     if (readResults()[plant.id]?.again?.revision === tree.revision) continue
     if (performance.now() > endsAt) return
-    const verdict = await judge(tree, plant, 'town', endsAt)
+    const verdict = await judge(tree, plant, 'cluster', endsAt)
     if (verdict === undefined) return
-    say(`${plant.id}: town ${JSON.stringify(verdict)}`)
+    say(`${plant.id}: cluster ${JSON.stringify(verdict)}`)
     keepAgain(plant.id, tree.revision, verdict)
   }
 }
 
 /** The simulators are always run; of the others, whichever is first to find it ends the search. */
-function nextTool({ id }: Plant, { hasTown }: Tree): Tool | undefined {
+function nextTool({ id }: Plant, { hasSimulator }: Tree): Tool | undefined {
   const verdicts = readResults()[id]?.verdicts ?? {}
   const only = TOOLS.find((tool) => tool === values.only)
   if (only !== undefined) return verdicts[only] === undefined ? only : undefined
   if (verdicts.models === undefined) return 'models'
   if (verdicts.simulators === undefined) return 'simulators'
-  if (verdicts.town === undefined && hasTown) return 'town'
+  if (verdicts.cluster === undefined && hasSimulator) return 'cluster'
   if (firstFinder(verdicts) !== undefined) return undefined
-  return QUICKEST_FIRST.find((tool) => tool !== 'town' && verdicts[tool] === undefined)
+  return QUICKEST_FIRST.find((tool) => tool !== 'cluster' && verdicts[tool] === undefined)
 }
 
 /**

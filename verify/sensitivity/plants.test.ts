@@ -16,6 +16,6 @@ test('every plant still has the line it changes, and tools that look at it', () 
   assert.equal(new Set(PLANTS.map(({ id }) => id)).size, PLANTS.length)
 })
 
-test('docs/sensitivity.md is what the results say', () => {
+test('results.md is what the results say', () => {
   assert.equal(readFileSync(DOCUMENT, 'utf8'), renderDocument(readResults()))
 })

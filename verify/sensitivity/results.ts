@@ -5,7 +5,7 @@ import { PLANTS, type Plant } from './plants.ts'
 import { TOOLS, type Tool, type Verdict } from './tools.ts'
 
 const RESULTS = fileURLToPath(new URL('results.json', import.meta.url))
-export const DOCUMENT = fileURLToPath(new URL('../../docs/sensitivity.md', import.meta.url))
+export const DOCUMENT = fileURLToPath(new URL('results.md', import.meta.url))
 
 /** Begins the names of rows of the tree as it is: what complains about that proves nothing about a plant. */
 export const CONTROL = 'no plant'
@@ -14,7 +14,7 @@ export interface Row {
   /** Of the trees it was judged in, the oldest first. */
   readonly revisions: readonly string[]
   readonly verdicts: Readonly<Partial<Record<Tool, Verdict>>>
-  /** What the town said when it had become stricter, and of which tree. */
+  /** What the cluster said when it had become stricter, and of which tree. */
   readonly again?: { readonly revision: string; readonly verdict: Verdict }
 }
 
@@ -31,7 +31,7 @@ export function keepVerdict(id: string, revision: string, tool: Tool, verdict: V
   write({ ...results, [id]: { ...results[id], revisions, verdicts: { ...results[id]?.verdicts, [tool]: verdict } } })
 }
 
-/** What the town says now, beside what it said first. */
+/** What the cluster says now, beside what it said first. */
 export function keepAgain(id: string, revision: string, verdict: Verdict): void {
   const results = readResults()
   const row = results[id]
@@ -61,14 +61,16 @@ const EXPECTED: Readonly<Record<Plant['expects'], Tool | undefined>> = {
 const WORDS: Readonly<Record<Tool, string>> = {
   models: 'model',
   simulators: 'simulator',
-  town: 'town',
+  cluster: 'cluster',
   campaigns: 'campaign',
   tests: 'tests',
 }
 
 /** Every tool has had its say, or one has found it. */
 function isJudged(verdicts: Row['verdicts']): boolean {
-  return firstFinder(verdicts) !== undefined || TOOLS.every((tool) => tool === 'town' || verdicts[tool] !== undefined)
+  return (
+    firstFinder(verdicts) !== undefined || TOOLS.every((tool) => tool === 'cluster' || verdicts[tool] !== undefined)
+  )
 }
 
 /** The tool that found the plant first, in the order in which they are tried. */
@@ -85,7 +87,7 @@ export function renderDocument(results: Results): string {
   return `${HEAD}
 ${summaryOf(results)} Trees: ${[...revisions].join(', ')}.
 
-| plant | where | expected | simulators | town | town, stricter | first found by | after | what it said |
+| plant | where | expected | simulators | cluster | cluster, stricter | first found by | after | what it said |
 |---|---|---|---|---|---|---|---|---|
 ${rows.join('\n')}
 ${missesOf(results)}${FOOT}`
@@ -101,7 +103,7 @@ function rowOf(plant: Plant, { verdicts, again }: Row): string {
     `\`${plant.file}\``,
     expected === undefined ? 'nothing' : WORDS[expected],
     simulatorCell(verdicts.simulators),
-    simulatorCell(verdicts.town),
+    simulatorCell(verdicts.cluster),
     simulatorCell(again?.verdict),
     finder === undefined ? (isJudged(verdicts) ? '**missed**' : 'not yet') : WORDS[finder],
     found === undefined
@@ -143,10 +145,10 @@ function summaryOf(results: Results): string {
   const reached = rows.filter(
     ({ verdicts: { simulators } }) => simulators !== undefined && simulators.tag !== 'unreached',
   )
-  const bySimulator = reached.filter(({ verdicts }) => [verdicts.simulators, verdicts.town].some(isFound))
+  const bySimulator = reached.filter(({ verdicts }) => [verdicts.simulators, verdicts.cluster].some(isFound))
   const again = rows.flatMap((row) => (row.again === undefined || row.again.verdict.tag === 'unreached' ? [] : row))
   const trees = new Set(again.map((row) => row.again?.revision))
-  const stricter = `The town as it is on ${[...trees].join(', ')} had ${again.length} of them again and found ${again.filter((row) => isFound(row.again?.verdict)).length}, where it had found ${again.filter(({ verdicts }) => isFound(verdicts.town)).length}.`
+  const stricter = `The cluster as it is on ${[...trees].join(', ')} had ${again.length} of them again and found ${again.filter((row) => isFound(row.again?.verdict)).length}, where it had found ${again.filter(({ verdicts }) => isFound(verdicts.cluster)).length}.`
   return `${PLANTS.length} plants, ${judged.length} of them judged: ${found.length} found, ${judged.length - found.length} missed. Simulators run the code of ${reached.length} of them and found ${bySimulator.length}. ${stricter}`
 }
 
@@ -165,7 +167,7 @@ function missesOf(results: Results): string {
     const seed = seedOf(results[id]?.again?.verdict)
     const finders = [
       ...(since === undefined ? [] : [`\`${since}\``]),
-      ...(seed === undefined ? [] : [`the town, seed ${seed}`]),
+      ...(seed === undefined ? [] : [`the cluster, seed ${seed}`]),
     ]
     const found = finders.length === 0 ? '' : ` Found since by ${finders.join(' and by ')}.`
     return `- \`${id}\`: ${name} (\`${file}\`).${found}${HARMLESS[id] ?? ''}`
@@ -206,7 +208,7 @@ is put into a copy of the tree, and the tools are tried until one complains: the
 simulators that run it, up to 200 seeds of each or 15 s in all (30 s for the first rows); the tests beside the code, of
 that package alone (90 s); power cuts, fault and real-process campaigns (45 s; these were tried before the tests for the
 first rows, up to those of \`packages/tlog\`). The simulators are always run, for their own
-columns (the town is that of whole nodes): the seed that complained, \`miss\` with the number of seeds, or – where no simulator runs the code.
+columns (the cluster is that of whole nodes): the seed that complained, \`miss\` with the number of seeds, or – where no simulator runs the code.
 `
 
 const FOOT = `
@@ -217,8 +219,8 @@ models, seeds and most tests this was not repeated.
 How to read it: bounds and the choice of tools were made smaller during the run, because the machine was shared. The rows up
 to \`signature-prefix\` had up to six simulators and 30 s, later ones those that \`tools.ts\` names now; the five plants in
 storage were given to its simulators a second time, to fewer of them; registry and storage have only some of their tests. A
-miss of a few seeds is a weak miss. The town was run again later, a minute for each plant, on a newer tree. "It does not
-end" means only that it took more than twice as long as without the plant. The column of the stricter town is of a later
+miss of a few seeds is a weak miss. The cluster was run again later, a minute for each plant, on a newer tree. "It does not
+end" means only that it took more than twice as long as without the plant. The column of the stricter cluster is of a later
 one still, which also cuts the power just as something is told, drains mailboxes, asks again for what may be kept and
 changes pages while they are read: some that it had missed, and those it had found before.
 `

@@ -9,7 +9,7 @@ import { simulateShards } from '../chaos/erasure/shards-simulation.ts'
 
 export type Simulator = 'storage' | 'drives' | 'nodes' | 'shards' | 'registry' | 'index' | 'edge' | 'interop'
 
-/** Weather changes with the seed: a third of them with a drive that does what it should. */
+/** NetworkConditions changes with the seed: a third of them with a drive that does what it should. */
 const FAULT_RATES: readonly number[] = [0, 0.005, 0.02]
 const faultRateOf = (seed: number): number => FAULT_RATES[seed % FAULT_RATES.length] ?? 0
 

@@ -7,15 +7,15 @@ import { dirname, join } from 'node:path'
 import type { ModelGroup } from './explore.ts'
 import type { Simulator } from './simulate.ts'
 
-export type Tool = 'models' | 'simulators' | 'town' | 'campaigns' | 'tests'
+export type Tool = 'models' | 'simulators' | 'cluster' | 'campaigns' | 'tests'
 
-export const TOOLS: readonly Tool[] = ['models', 'simulators', 'town', 'campaigns', 'tests']
+export const TOOLS: readonly Tool[] = ['models', 'simulators', 'cluster', 'campaigns', 'tests']
 
 export interface Reach {
   readonly models: readonly ModelGroup[]
   readonly simulators: readonly Simulator[]
   /** Whether whole nodes run the code. */
-  readonly town: readonly 'town'[]
+  readonly cluster: readonly 'cluster'[]
   /** Test files of `verify/`. */
   readonly campaigns: readonly string[]
   /** Folders whose tests stand beside the code. */
@@ -29,7 +29,7 @@ const TAMPER = [`${CHAOS}/registry/tamper.test.ts`, 'verify/linear/registry.test
 const OVER_SOCKETS = [`${CHAOS}/interop/real-sockets.test.ts`, `${CHAOS}/edge/providers.test.ts`]
 
 /** By the folder the plant is in. */
-const REACH: Readonly<Record<string, Omit<Reach, 'town'>>> = {
+const REACH: Readonly<Record<string, Omit<Reach, 'cluster'>>> = {
   'packages/kernel': { models: ['kernel'], simulators: EVERY, campaigns: [], tests: ['packages/kernel'] },
   'packages/store': {
     models: ['store'],
@@ -133,8 +133,8 @@ export function reachOf(file: string): Reach {
   const reach = narrowed === undefined ? whole : { ...whole, simulators: narrowed }
   // A package of many folders is tested folder by folder; a service as a whole.
   const tests = file.startsWith('packages/platform/') ? [dirname(file)] : reach.tests
-  const town = whole.simulators.length === 0 ? [] : (['town'] as const)
-  return { ...reach, tests, town, models: MODELLED.some((pattern) => pattern.test(file)) ? reach.models : [] }
+  const cluster = whole.simulators.length === 0 ? [] : (['cluster'] as const)
+  return { ...reach, tests, cluster, models: MODELLED.some((pattern) => pattern.test(file)) ? reach.models : [] }
 }
 
 /**
@@ -152,7 +152,7 @@ export const TOWN_BOUNDS = { seedsMax: 100, secondsMax: 60 }
 const SECONDS_MAX: Readonly<Record<Tool, number>> = {
   models: 60,
   simulators: SEED_BOUNDS.secondsMax,
-  town: TOWN_BOUNDS.secondsMax,
+  cluster: TOWN_BOUNDS.secondsMax,
   campaigns: 45,
   tests: 90,
 }
@@ -166,10 +166,10 @@ export async function runTool(tool: Tool, reach: Reach, root: string): Promise<V
   const main = join(root, 'verify/sensitivity/main.ts')
   const beganAt = performance.now()
   const command =
-    tool === 'models' || tool === 'simulators' || tool === 'town'
+    tool === 'models' || tool === 'simulators' || tool === 'cluster'
       ? [main, `in-${tool}`, ...words]
       : ['--expose-gc', join(root, 'tools/src/test.ts'), ...words]
-  const isSeeded = tool === 'simulators' || tool === 'town'
+  const isSeeded = tool === 'simulators' || tool === 'cluster'
   const budget = SECONDS_MAX[tool] + (isSeeded ? GRACE_SECONDS : 0)
   const { code, output } = await run(command, root, budget)
   const seconds = Math.round((performance.now() - beganAt) / 100) / 10

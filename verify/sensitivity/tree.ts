@@ -4,7 +4,6 @@
  *     <temporary>/tree/…                        what git has at the revision, with this directory laid over it
  *     <temporary>/tree/node_modules/@cairn/… ─▶ the workspaces of the copy
  *     <temporary>/tree/node_modules/…        ─▶ everything else as it is here
- *     <temporary>/shared                     ─▶ published vectors, where they are
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -45,13 +44,11 @@ export class Tree implements Disposable {
     execFileSync('tar', ['-xf', archive, '-C', this.root])
     cpSync(join(ROOT, OURS), join(this.root, OURS), { recursive: true })
     this.#linkModules()
-    const shared = join(ROOT, '../shared')
-    if (existsSync(shared)) symlinkSync(shared, join(this.#place, 'shared'))
   }
 
   /** Trees from before there was a simulator of whole nodes have none. */
-  get hasTown(): boolean {
-    return existsSync(join(this.root, 'verify/sim'))
+  get hasSimulator(): boolean {
+    return existsSync(join(this.root, 'verify/simulator'))
   }
 
   /** Runs `use` while the plant is in the tree; without a plant the tree is as it was committed. */

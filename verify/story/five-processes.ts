@@ -24,7 +24,10 @@ export function fiveProcesses(town: Town, environment: Readonly<Record<string, s
   const start = async (service: ServiceName, base: number): Promise<void> => {
     const places = ['--data', town.path('operator/.cairn'), '--config', town.path('operator/cairn.toml')]
     const args = ['start', '--services', service, '--port-base', String(base), ...places]
-    const node = town.place.launch(args, { environment, waitMs: NODE_WAIT_MS })
+    const node = town.place.launch(args, {
+      environment: { HOME: town.path('operator'), ...environment },
+      waitMs: NODE_WAIT_MS,
+    })
     // Read to the end of its life: a pipe nobody reads fills up, and then its writer waits.
     let words = ''
     node.stderr?.setEncoding('utf8').on('data', (part: string) => {

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { open } from 'node:fs/promises'
+import { cp, open } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import { addressOf } from '@cairn/wire'
@@ -104,6 +104,7 @@ export function playStory(bring: (town: Town) => Machines): void {
   let stage: Stage
   before(async () => {
     const town = await Town.open()
+    town.nodeEnvironment = ENVIRONMENT
     stage = { town, machines: bring(town), site: '' }
   })
   after(async () => {
@@ -240,19 +241,26 @@ async function backUpAndRestore(stage: Stage): Promise<void> {
   const { town } = stage
   const sealed = ['--passphrase-file', await town.write('operator/passphrase', 'correct horse battery staple')]
   await town.told('operator', 'backup', 'create', '-q', town.path('operator/backup'), ...sealed)
-  // The newest that anybody has seen of the log: whoever brings less back is not believed.
-  const { body: checkpoint } = await town.curl('registry', '/log/checkpoint')
+  // The old node signs no more from here on; what it has signed is in the state directory of who ran it.
+  await stage.machines.kill()
   await town.told('keeper', 'backup', 'restore', '-q', town.path('operator/backup'), ...sealed)
   const elsewhere = oneProcess(town, ENVIRONMENT, 'keeper')
   try {
-    await elsewhere.start()
+    town.urls = await elsewhere.start()
     await town.told('keeper', 'get', '-q', stage.site, '-o', town.path('keeper/site'))
     assert.ok(PICTURE.equals(await town.read('keeper/site/picture.txt')))
     assert.ok((await town.told('keeper', 'name', 'show', SITE)).includes(stage.site), 'it reads')
     const refused = await town.run('keeper', 'name', 'propose', 'site@2.0', stage.site)
     assert.notEqual(refused.code, 0)
     assert.match(refused.words, /cairn registry adopt/)
-    await town.told('keeper', 'registry', 'adopt', '--checkpoint', await town.write('keeper/newest.txt', checkpoint))
+    const { body: checkpoint } = await town.curl('registry', '/log/checkpoint')
+    const own = await town.write('keeper/own.txt', checkpoint)
+    const itself = await town.run('keeper', 'registry', 'adopt', '--checkpoint', own)
+    assert.notEqual(itself.code, 0, 'what it shows itself proves nothing')
+    assert.match(itself.words, /logs\/ of its state directory[\s\S]*Next:[\s\S]*registry adopt --moved/)
+    const record = '.local/state/cairn/logs'
+    await cp(town.path(`operator/${record}`), town.path(`keeper/${record}`), { recursive: true })
+    await town.told('keeper', 'registry', 'adopt', '--moved')
     await town.told('keeper', 'stop')
     await elsewhere.start()
     assert.match(await town.told('keeper', 'name', 'propose', '-q', 'site@2.0', stage.site), /^p_/)
@@ -273,6 +281,10 @@ trust_roots_hash = "${addressOf(Buffer.from(roots))}"
 
 [edge.sites]
 site = "${SITE}"
+
+# None between a backup and what happens next: a log that signed once more is ahead of its backup, as it should be.
+[interop.audit]
+anchor_interval = "1h"
 
 [interop]
 rules = [{ provider = "github", event = "push", then = "propose:${NEXT}" }]

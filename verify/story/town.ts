@@ -35,6 +35,8 @@ export interface Machines {
 export class Town implements AsyncDisposable {
   readonly place: Workplace
   urls: Urls = {}
+  /** What is set where nodes are started, for the commands that are typed there. */
+  nodeEnvironment: Readonly<Record<string, string>> = {}
 
   private constructor(place: Workplace) {
     this.place = place
@@ -68,7 +70,7 @@ export class Town implements AsyncDisposable {
   async run(who: string, ...args: readonly string[]): Promise<Ran> {
     const hasNode = who === 'operator' || who === 'keeper'
     const where = hasNode ? ['--data', this.path(`${who}/.cairn`)] : this.#signedIn(who, args)
-    const environment = { HOME: this.path(who) }
+    const environment = { HOME: this.path(who), ...(hasNode ? this.nodeEnvironment : {}) }
     if (HAS_TIME) return await this.place.run([...args, ...where], { environment })
     const terminal = new Capture({ environment })
     const code = await main([...args, ...where], terminal)
@@ -142,7 +144,10 @@ export function oneProcess(
   return {
     start: async () => {
       const places = ['--data', town.path(`${who}/.cairn`), '--config', town.path('operator/cairn.toml')]
-      node = town.place.launch(['start', '--port-base', '0', ...places], { environment, waitMs: NODE_WAIT_MS })
+      node = town.place.launch(['start', '--port-base', '0', ...places], {
+        environment: { HOME: town.path(who), ...environment },
+        waitMs: NODE_WAIT_MS,
+      })
       // A pipe nobody reads fills up, and then its writer waits.
       node.stderr?.resume()
       return (JSON.parse(await firstLine(node)) as { urls: Urls }).urls

@@ -4,7 +4,7 @@ import type { Random } from '@cairn/kernel'
 /** `torn-write`: an append that fails, with some of its sectors on the disk and others not. */
 export type Fault = 'io-error' | 'no-space' | 'short-write' | 'torn-write' | 'bit-flip'
 
-/** Every call to the disk, and those to an index that reach it. */
+/** Every call to the disk. */
 export type FaultyOperation =
   | 'open'
   | 'append'
@@ -20,8 +20,6 @@ export type FaultyOperation =
   | 'list'
   | 'space'
   | 'lock'
-  | 'open-index'
-  | 'commit'
 
 export interface FaultPlan {
   /** Any that the fault can strike, if absent. */
@@ -53,22 +51,8 @@ export const STRIKES: Readonly<Record<Fault, readonly FaultyOperation[]>> = {
     'list',
     'space',
     'lock',
-    'open-index',
-    'commit',
   ],
-  'no-space': [
-    'open',
-    'append',
-    'sync',
-    'truncate',
-    'close',
-    'rename',
-    'make-directory',
-    'sync-directory',
-    'lock',
-    'open-index',
-    'commit',
-  ],
+  'no-space': ['open', 'append', 'sync', 'truncate', 'close', 'rename', 'make-directory', 'sync-directory', 'lock'],
   'short-write': ['append'],
   'torn-write': ['append'],
   'bit-flip': ['append', 'read'],

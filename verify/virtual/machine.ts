@@ -1,5 +1,5 @@
 /**
- * A computer in the simulated world: a drive and indexes that outlive it, and one life at a time.
+ * A computer in the simulated world: a drive that outlives it, and one life at a time.
  *
  *     start ──▶ a life: its platform ──┬─ crash: the power goes; unsynced writes are kept, lost or torn
  *       ▲                              └─ kill: the process goes; everything written stays
@@ -12,6 +12,7 @@ import {
   MemoryLog,
   MemoryMetrics,
   type MetricTable,
+  type Random,
   SeededRandom,
 } from '@cairn/kernel'
 import { type Platform, WorkerPool } from '@cairn/platform'
@@ -22,7 +23,6 @@ import { InlineThread } from './inline-thread.ts'
 import { Life } from './life.ts'
 import type { MachineClock } from './machine-clock.ts'
 import type { VirtualListener } from './network/message.ts'
-import { Shelves, VirtualKvOpener } from './virtual-kv.ts'
 import { VirtualProcess } from './virtual-process.ts'
 import type { VirtualWorld } from './world.ts'
 
@@ -59,7 +59,6 @@ export class VirtualMachine {
   readonly name: string
   readonly drive: Drive
   readonly faults = new Faults()
-  readonly shelves = new Shelves()
   readonly #world: VirtualWorld
   #life: Life | undefined
   /** Of the life that runs, or ran last: the one it was started with, and its parts. */
@@ -80,6 +79,19 @@ export class VirtualMachine {
   /** Calls `hear` when the life that runs is over; at once if the last one is. */
   onceDown(hear: () => void): void {
     this.#life?.onceOver(hear)
+  }
+
+  /** Removes what stores keep of their indexes beside their segments, which no code may mind. Between two lives. */
+  loseSideFiles(): void {
+    for (const path of this.drive.files()) if (path.endsWith('.idx')) this.drive.unlink(path)
+  }
+
+  /** Flips a bit somewhere in each of them. */
+  damageSideFiles(random: Random): void {
+    for (const path of this.drive.files().filter((each) => each.endsWith('.idx'))) {
+      const bits = 8 * this.drive.size(path)
+      if (bits > 0) this.drive.damage(path, Math.floor(random.next() * bits))
+    }
   }
 
   /** How the last process ended on its own, if it did. */
@@ -192,7 +204,6 @@ export class VirtualMachine {
       ...shared,
       isolated: shared.workers,
       disk: new VirtualDisk(mount),
-      kv: new VirtualKvOpener(mount, this.shelves),
       transport: network.transport(life),
       lookup: network.lookup(life),
       crypto,
@@ -212,7 +223,6 @@ export class VirtualMachine {
     const life = this.#life
     if (life?.alive !== true) return
     const happened = fate(life)
-    this.shelves.crash(life.chance)
     life.note(happened)
     life.end()
   }

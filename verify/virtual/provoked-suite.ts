@@ -88,8 +88,9 @@ export function provokedSuite(service: ProvokedService): void {
 
   test('every queue and broadcast is filled until it loses something', () => {
     const { queues, broadcasts } = service.topology
-    for (const queue of Object.keys({ ...queues, ...broadcasts }))
-      assert.ok(hasRow(rows, 'queue_dropped_total', { queue }), queue)
+    // The queues of breakers are the kernel's; `packages/kernel/src/policy/breaker.test.ts` fills one.
+    const own = Object.keys({ ...queues, ...broadcasts }).filter((name) => !name.endsWith('-outcomes'))
+    for (const queue of own) assert.ok(hasRow(rows, 'queue_dropped_total', { queue }), queue)
   })
 
   test('every error the design notes name is provoked', () => {

@@ -18,7 +18,10 @@ import { virtualListen } from './network/virtual-listen.ts'
 import { simulate } from './simulate.ts'
 
 async function start(platform: VirtualPlatform): Promise<RunningService<ServiceConfig>> {
-  const shared = section({ ...listenKeys(7071), ingress: ingressSection() }).parse({ ingress: { hosts: ['node'] } })
+  const shared = section({ ...listenKeys(7071), ingress: ingressSection() }).parse({
+    lame_duck: 0,
+    ingress: { hosts: ['node'] },
+  })
   return await runService<ServiceConfig>({
     runtime: platform,
     config: new Config<ServiceConfig>({ values: { ...shared, drain_deadline: 2000 }, origins: {} }),

@@ -77,48 +77,20 @@ describe('a life', () => {
     assert.deepEqual([machine.calls, clock.pending(), world.clock.pending()], [3, 0, 0])
   })
 
-  test('leaves a disk and indexes for the next, and no locks', async () => {
+  test('leaves a disk for the next, and no locks', async () => {
     await simulate(1, async (world) => {
       const machine = world.machine('node')
       const first = machine.start()
       await first.disk.lock('lock')
       await first.disk.syncDirectory('.')
-      const index = await first.kv.open('index', { mapBytes: 1 })
-      await index.commit([{ tag: 'put', key: Uint8Array.of(1), value: Uint8Array.of(1) }])
+      await first.disk.makeDirectory('made')
+      await first.disk.syncDirectory('.')
       machine.crash()
-      const { disk, kv, workers } = machine.start()
+      const { disk, workers } = machine.start()
       await using _lock = await disk.lock('lock')
-      await using again = await kv.open('index', { mapBytes: 1 })
-      assert.deepEqual(again.get(Uint8Array.of(1)), Uint8Array.of(1))
+      assert.deepEqual(await disk.list('made'), [])
       await workers.close()
     })
-  })
-
-  test('a commit under way at the crash is there whole or not at all; an error poisons the index', async () => {
-    const found = new Set<number>()
-    for (let seed = 1; seed <= 20; seed += 1) {
-      await simulate(seed, async (world) => {
-        const machine = world.machine('node')
-        const { kv } = machine.start()
-        const index = await kv.open('index', { mapBytes: 1 })
-        const put = (key: number) => ({ tag: 'put', key: Uint8Array.of(key), value: Uint8Array.of(0) }) as const
-        machine.crashAfter(1)
-        index.commit([put(1), put(2)]).catch(() => undefined)
-        await world.sleep(0)
-        const next = machine.start()
-        await using again = await next.kv.open('index', { mapBytes: 1 })
-        found.add([...again.range({})].length)
-        machine.faults.plan({ operation: 'commit', fault: 'io-error' })
-        await assert.rejects(again.commit([put(3)]), { code: 'kv_poisoned' })
-        assert.throws(() => again.get(Uint8Array.of(1)), { code: 'kv_poisoned' })
-        machine.shelves.lose()
-        await next.workers.close()
-      })
-    }
-    assert.deepEqual(
-      [...found].toSorted((a, b) => a - b),
-      [0, 2],
-    )
   })
 
   test('has a wall clock of its own, which may be wrong', async () => {

@@ -11,7 +11,6 @@ import {
   type IngressResponse,
   inlineInflate,
   MemoryDisk,
-  MemoryKvOpener,
   makeDirectories,
   type RunningService,
   type ServiceConfig,
@@ -74,7 +73,7 @@ export async function startMachine(
 
 function inMemory(platform: VirtualPlatform, isAmnesia: boolean): VirtualPlatform {
   if (!isAmnesia) return platform
-  return { ...platform, disk: new MemoryDisk(platform, MEMORY_BYTES), kv: new MemoryKvOpener(platform) }
+  return { ...platform, disk: new MemoryDisk(platform, MEMORY_BYTES) }
 }
 
 export async function writeFile(platform: VirtualPlatform, path: string, bytes: Uint8Array): Promise<void> {
@@ -91,7 +90,8 @@ export function hostOf<C extends ServiceConfig>(service: Audience, platform: Vir
   const keyring = deriveKeyring(ROOT, service)
   return {
     platform,
-    config: new Config<C>({ values, origins: {} }),
+    // Time in which nothing happens; the tests of `runService` are about it.
+    config: new Config<C>({ values: { ...values, lame_duck: 0 }, origins: {} }),
     directory: `data/${service}`,
     authorizer: capabilityAuthorizer(platform.clock, () => ({ keyring, isRevoked: () => false })),
     version: { service },

@@ -61,5 +61,8 @@ export function isPrivate(path: string): boolean {
 export function isLeftOut(path: string): boolean {
   // Which drive was where: after a restore they are elsewhere, and each says itself whose it is.
   if (path.startsWith('edge/cas/') || path === DRIVE_LIST) return true
-  return /(?:\.mdb|\.new|\.tmp|\.compact|\.sock|(?:^|\/)lock[^/]*\.db|(?:^|\/)doctor\.tmp)$/.test(path)
+  // A note of what was durable would speak of the original, and the copy of a journal that grows may end before it.
+  return /(?:\.mdb|\.idx|(?:^|\/)journal\/(?:synced\.[01]|reserve)|\.new|\.tmp|\.compact|\.sock|(?:^|\/)lock[^/]*\.db|(?:^|\/)doctor\.tmp)$/.test(
+    path,
+  )
 }

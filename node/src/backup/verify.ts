@@ -87,7 +87,11 @@ async function withStorage<T>(
   use: (storage: StorageClient) => Promise<T>,
 ): Promise<T> {
   const { platform, metricsText }: ServiceMachine = machine.service('storage', STORAGE.metrics)
-  const values = STORAGE.schema.parse({ bind_addr: '127.0.0.1:0', ...(drives.length === 0 ? {} : { drives }) })
+  const values = STORAGE.schema.parse({
+    bind_addr: '127.0.0.1:0',
+    lame_duck: 0,
+    ...(drives.length === 0 ? {} : { drives }),
+  })
   const started = await STORAGE.start({
     platform,
     config: new Config({ values, origins: {} }),

@@ -23,7 +23,8 @@ export interface AuditFacts {
   /** Wall clock, Unix milliseconds. */
   readonly at: number
   readonly decision: 'allow' | 'deny'
-  readonly action: 'webhook' | 'put'
+  /** `adopt`: the operator gave up lines that were lost; they are listed in `delivery`, as `4-5 9-12`. */
+  readonly action: 'webhook' | 'put' | 'adopt'
   /** The code of a refusal, `duplicate` for what was allowed before, else empty. */
   readonly reason: string
   readonly provider: string
@@ -69,7 +70,7 @@ export function decodeAuditLine(bytes: Uint8Array): AuditLine {
   const { seq, prev, at, decision, action, b3 } = fields
   if (typeof seq !== 'number' || typeof at !== 'number' || typeof prev !== 'string') throw notALine()
   if (decision !== 'allow' && decision !== 'deny') throw notALine()
-  if (action !== 'webhook' && action !== 'put') throw notALine()
+  if (action !== 'webhook' && action !== 'put' && action !== 'adopt') throw notALine()
   if (b3 !== null && typeof b3 !== 'string') throw notALine()
   const line: AuditLine = {
     seq,
@@ -109,12 +110,47 @@ export type AuditVerdict =
       /** The registry vouches for every line up to this one. */
       readonly anchored: number
       readonly head: Address
+      /** Lines that were lost and given up, by a line of the chain itself. */
+      readonly lost: readonly LineRange[]
     }
   | { readonly tag: 'broken'; readonly seq: number; readonly why: string }
 
+/** Lines `first` to `last`, both included. */
+export interface LineRange {
+  readonly first: number
+  readonly last: number
+}
+
+export function sayLineRanges(ranges: readonly LineRange[]): string {
+  return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(' ')
+}
+
+/** What a line says that gives up others; nothing where it says none of it. */
+function rangesIn({ action, delivery }: AuditLine): LineRange[] {
+  if (action !== 'adopt') return []
+  return delivery.split(' ').flatMap((text) => {
+    const [, first, last = first] = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text) ?? []
+    return first === undefined ? [] : [{ first: Number(first), last: Number(last) }]
+  })
+}
+
+/** All that the lines of the chain give up. A line that cannot be read gives up nothing, and is found where it stands. */
+function givenUpIn(lines: readonly Uint8Array[]): LineRange[] {
+  return lines.flatMap((bytes) => {
+    try {
+      return rangesIn(decodeAuditLine(bytes))
+    } catch {
+      return []
+    }
+  })
+}
+
 /** Holds lines, in the order they are shown, against each other and against what the registry holds. */
-export function verifyAudit(lines: Iterable<Uint8Array>, anchors: readonly AuditAnchor[]): AuditVerdict {
+export function verifyAudit(shown: Iterable<Uint8Array>, anchors: readonly AuditAnchor[]): AuditVerdict {
+  const lines = [...shown]
   const heads = new Map(anchors.map(({ head, count }) => [count, head]))
+  const givenUp = givenUpIn(lines)
+  const lost: LineRange[] = []
   let [first, seq, anchored]: [number | undefined, number, number] = [undefined, 0, 0]
   let head = NO_LINE
   for (const bytes of lines) {
@@ -127,8 +163,12 @@ export function verifyAudit(lines: Iterable<Uint8Array>, anchors: readonly Audit
     }
     if (first === undefined) {
       first = line.seq
-      head = line.prev
+      head = heads.get(line.seq - 1) ?? line.prev
       if (first === 1 && head !== NO_LINE) return { tag: 'broken', seq: 1, why: 'does not begin the chain' }
+    } else if (line.seq > expected && isGivenUp(givenUp, expected, line.seq - 1)) {
+      lost.push({ first: expected, last: line.seq - 1 })
+      // What stood before it is gone with it; only the registry can still say what that was.
+      head = heads.get(line.seq - 1) ?? line.prev
     } else if (line.seq !== expected) {
       return { tag: 'broken', seq: expected, why: `is missing or out of order: line ${line.seq} stands there` }
     }
@@ -145,5 +185,9 @@ export function verifyAudit(lines: Iterable<Uint8Array>, anchors: readonly Audit
   const furthest = Math.max(0, ...heads.keys())
   if (furthest > seq)
     return { tag: 'broken', seq: seq + 1, why: `is missing: the registry vouches for ${furthest} lines` }
-  return { tag: 'sound', count: seq, first: first ?? seq + 1, anchored, head }
+  return { tag: 'sound', count: seq, first: first ?? seq + 1, anchored, head, lost }
+}
+
+function isGivenUp(ranges: readonly LineRange[], first: number, last: number): boolean {
+  return ranges.some((range) => range.first <= first && range.last >= last)
 }

@@ -9,6 +9,7 @@ import { type Breakers, type Deadline, RETRY, type RetryPolicy, type Runtime, re
 import { type IncomingResponse, joinUrl, type Transport } from '@cairn/platform'
 import { attenuateToken, type Caveat, createUlid, type Scope } from '@cairn/wire'
 import { readProblem } from './problem-error.ts'
+import { badAnswer } from './response-body.ts'
 import { requireScope, type ScopeGrant } from './scope-grant.ts'
 
 /** What the caller of a client hands on: its budget, its correlation id, its cancellation. */
@@ -91,8 +92,9 @@ export class Caller {
       passage.report('ok')
       return value
     } catch (error) {
-      const isOurDoing = context.signal?.aborted === true || toCairnError(error).status < 500
-      passage.report(isOurDoing ? 'ok' : 'failed')
+      const isAnswer = toCairnError(error).status < 500
+      // Not waited for to the end, it has said nothing: neither that it is well nor that it is not.
+      passage.report(context.signal?.aborted === true ? 'abandoned' : isAnswer ? 'ok' : 'failed')
       throw error
     }
   }
@@ -110,6 +112,11 @@ export class Caller {
     })
     const isAnswer = response.status < 400 || call.answers?.includes(response.status) === true
     if (!isAnswer) throw await readProblem(response, target)
+    // Followed, it would carry the request to somewhere nobody named.
+    if (response.status >= 300 && response.status < 400 && response.status !== 304) {
+      response.body.cancel()
+      throw badAnswer(`sends elsewhere (${response.status}), which is not followed`)
+    }
     return await call.read(response)
   }
 }

@@ -6,7 +6,9 @@ export {
   auditLineHash,
   decodeAuditLine,
   encodeAuditLine,
+  type LineRange,
   NO_LINE,
+  sayLineRanges,
   verifyAudit,
 } from './audit-trail.ts'
 export { type Call, type CallContext, Caller, type CallerOptions } from './caller.ts'

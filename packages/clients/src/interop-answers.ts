@@ -54,6 +54,17 @@ export interface AuditPage {
   readonly anchor: { readonly head: Address; readonly count: number; readonly logIndex: number } | undefined
 }
 
+/** What was lost and is given up, and the line of the audit that says so. */
+export interface InteropAdoption {
+  readonly lost: string
+  readonly line: number
+}
+
+export async function readAdoption(response: IncomingResponse): Promise<InteropAdoption> {
+  const fields = await readObject(response, ANSWER_BYTES_MAX)
+  return { lost: text(fields, 'lost'), line: amount(fields, 'line') }
+}
+
 /** Who may send webhooks, and what becomes of them. */
 export interface Hooks {
   readonly providers: readonly HookProvider[]

@@ -49,6 +49,7 @@ test('what must not happen twice is asked once; what may is tried again', async 
     (client, at) => client.lease('t', 0, at),
     (client, at) => client.ack('t', RECEIPT, at),
     (client, at) => client.nack('t', RECEIPT, at),
+    (client, at) => client.adopt(at),
   ]
   for (const use of once) {
     // A second try would be answered, and nothing would be thrown.
@@ -61,6 +62,8 @@ test('what must not happen twice is asked once; what may is tried again', async 
 test('every other call goes to its route, with what it is about', async () => {
   const acked = await ask([{ status: 204 }], (client, at) => client.ack('t', RECEIPT, at))
   assert.deepEqual([acked.lines, bodyOf(acked.requests[0]!)], [['POST /mailbox/t/m/ack'], RECEIPT])
+  const adopted = await ask([{ status: 200, body: { lost: 'x', line: 4 } }], (client, at) => client.adopt(at))
+  assert.deepEqual([adopted.lines, adopted.value], [['POST /admin/adopt'], { lost: 'x', line: 4 }])
   const nacked = await ask([{ status: 204 }], (client, at) => client.nack('t', RECEIPT, at))
   assert.deepEqual(nacked.lines, ['POST /mailbox/t/m/nack'])
   const dead = await ask([{ status: 200, body: PAGE }], (client, at) =>

@@ -3,9 +3,11 @@ import type { CallContext, Caller } from './caller.ts'
 import {
   type AuditPage,
   type Hooks,
+  type InteropAdoption,
   type LeasedMessage,
   type LeaseReceipt,
   type MailboxPage,
+  readAdoption,
   readAuditPage,
   readHooks,
   readLeased,
@@ -42,6 +44,8 @@ export interface InteropClient {
   audit(cursor: number | undefined, limit: number, context: CallContext): Promise<AuditPage>
   /** Who may send webhooks, where their secrets are, and what becomes of what they send. */
   hooks(context: CallContext): Promise<Hooks>
+  /** Gives up what the journal of interop lost, so that it takes webhooks again. Not repeated by itself. */
+  adopt(context: CallContext): Promise<InteropAdoption>
   /** Sends a webhook as a provider would; whatever is said to it is the answer. Never repeated. */
   webhook(
     provider: string,
@@ -61,7 +65,7 @@ export function interopClient(caller: Caller): InteropClient {
   return { ...mailboxCalls(caller), ...bridgeCalls(caller) }
 }
 
-type BridgeCalls = Pick<InteropClient, 'audit' | 'hooks' | 'webhook' | 'events'>
+type BridgeCalls = Pick<InteropClient, 'audit' | 'hooks' | 'adopt' | 'webhook' | 'events'>
 
 function bridgeCalls(caller: Caller): BridgeCalls {
   return {
@@ -73,6 +77,10 @@ function bridgeCalls(caller: Caller): BridgeCalls {
     hooks: async (context) => {
       const call = { operation: 'hooks', method: 'GET', path: 'webhooks', idempotent: true } as const
       return await caller.call({ ...call, scope: 'interop:admin', read: readHooks }, context)
+    },
+    adopt: async (context) => {
+      const call = { operation: 'adopt', method: 'POST', path: 'admin/adopt', idempotent: false } as const
+      return await caller.call({ ...call, scope: 'interop:admin', read: readAdoption }, context)
     },
     webhook: async (provider, headers, body, context) => {
       const path = `webhooks/${encodeURIComponent(provider)}`

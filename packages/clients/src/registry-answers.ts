@@ -183,6 +183,20 @@ export const readQuorum: Read<Quorum> = answer((value) => quorum(objectOf(value)
 
 export const readAdopted: Read<number> = answer((value) => count(objectOf(value), 'size'))
 
+export const readKnown: Read<boolean> = answer((value) => objectOf(value)['known'] === true)
+
+/** A head of an audit chain, and where in the log it is. */
+export interface AnchoredHead {
+  readonly head: Address
+  readonly count: number
+  readonly logIndex: number
+}
+
+export const readAnchoredHead: Read<AnchoredHead> = answer((value) => {
+  const fields = objectOf(value)
+  return { head: address(fields, 'head'), count: count(fields, 'count'), logIndex: count(fields, 'log_index') }
+})
+
 export const readLogIndex: Read<number> = answer((value) => count(objectOf(value), 'log_index'))
 
 /** Whether it is met is counted here, not believed. */

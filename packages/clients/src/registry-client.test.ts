@@ -181,6 +181,29 @@ test('writes carry the token and canonical JSON; only a commit and a proposal wi
   }
 })
 
+test('a commit that compare-and-set refuses is asked for once: the same would be refused again', async () => {
+  const refused = world(problem(409, 'ChainMismatch'))
+  const asked = refused.ask(async (client, context) => await client.commit(ID, context))
+  await assert.rejects(asked, isError('ChainMismatch', 'ChainMismatch'))
+  assert.equal(refused.transport.requests.length, 1)
+})
+
+test('what somebody has seen of the log is shown without a token, and the newest anchor of a chain is asked for', async () => {
+  const shown = world(problem(503, 'busy'), json(200, { size: 9, log_size: 7, known: false }))
+  assert.equal(await shown.ask(async (client, at) => await client.showCheckpoint(text('a note'), at)), false)
+  assert.deepEqual(
+    shown.transport.requests.map(({ url, headers }) => `${url.href} ${headers['authorization'] ?? 'open'}`),
+    Array.from({ length: 2 }, () => 'http://peer.example:7073/log/checkpoint/seen open'),
+  )
+  const chain = '0f'.repeat(16)
+  const anchored = world(json(200, { head: ADDRESS, count: 4, log_index: 8 }))
+  const found = await anchored.ask(async (client, at) => await client.newestAuditHead(chain, at))
+  assert.deepEqual(found, { head: ADDRESS, count: 4, logIndex: 8 })
+  assert.equal(anchored.transport.requests[0]?.url.pathname, `/log/audit-heads/${chain}`)
+  const none = world(problem(404, 'NotFound'))
+  assert.equal(await none.ask(async (client, at) => await client.newestAuditHead(chain, at)), undefined)
+})
+
 test('a name that means nothing is no error; one that was removed with its history is', async () => {
   assert.equal(await world(problem(404, 'NotFound')).ask((client, at) => client.name(ITEM.id, 1, at)), undefined)
   const pruned = world(problem(410, 'Pruned')).ask((client, at) => client.name(ITEM.id, 1, at))

@@ -17,6 +17,7 @@ import { decodeEntryBundle, HASH_BYTES, MAX_ENTRY_BYTES, MAX_NOTE_BYTES, type Ti
 import { canonicalJson } from '@cairn/wire'
 import type { CallContext, Caller } from './caller.ts'
 import {
+  type AnchoredHead,
   type CommittedProposal,
   type NamedItem,
   type OpenProposal,
@@ -24,8 +25,10 @@ import {
   type Proposed,
   type RegistryHead,
   readAdopted,
+  readAnchoredHead,
   readArtifact,
   readHead,
+  readKnown,
   readLogIndex,
   readNamedItem,
   readProposal,
@@ -76,10 +79,17 @@ export interface RegistryClient {
    * opened again where it was; where versions cannot be told one by one any more, `compacted` says where HEAD is.
    */
   stream(after: number | undefined, context: CallContext): AsyncGenerator<RegistryEvent>
-  /** Shows a restored registry this checkpoint, so that it may write again; gives its size. */
-  adopt(note: Uint8Array, context: CallContext): Promise<number>
+  /**
+   * Shows a registry that was restored or put back this checkpoint, so that it may write again; gives its size. `isMoved`
+   * says that nothing was signed since: then there need be none.
+   */
+  adopt(note: Uint8Array, isMoved: boolean, context: CallContext): Promise<number>
+  /** Shows the log a checkpoint that it has signed. Whether all of it is there; if not, the log is only read from then on. */
+  showCheckpoint(note: Uint8Array, context: CallContext): Promise<boolean>
   /** Appends the head of an audit chain to the log; gives its index. Not repeated by itself. */
   auditHead(audit: AuditHead, context: CallContext): Promise<number>
+  /** The newest head of this audit chain that the log has; nothing if it has none. */
+  newestAuditHead(chain: string, context: CallContext): Promise<AnchoredHead | undefined>
 }
 
 const PROOF_BYTES_MAX = 64 * 1024 * 1024
@@ -96,7 +106,10 @@ type ReadCalls = Pick<
   RegistryClient,
   'head' | 'version' | 'name' | 'history' | 'proposals' | 'proposal' | 'proof' | 'trust'
 >
-type WriteCalls = Pick<RegistryClient, 'propose' | 'proposeOnce' | 'approve' | 'commit' | 'adopt' | 'auditHead'>
+type WriteCalls = Pick<
+  RegistryClient,
+  'propose' | 'proposeOnce' | 'approve' | 'commit' | 'adopt' | 'showCheckpoint' | 'auditHead'
+>
 
 function readCalls(caller: Caller): ReadCalls {
   return {
@@ -174,10 +187,15 @@ function writeCalls(caller: Caller): WriteCalls {
       const call = { ...writing('commit', path, new Uint8Array(0)), scope: 'registry:commit' } as const
       return await caller.call({ ...call, headers: {}, idempotent: true, read: readVersionFacts }, context)
     },
-    adopt: async (note, context) => {
-      const call = { ...writing('adopt', 'admin/adopt', note), scope: 'registry:admin' } as const
+    adopt: async (note, isMoved, context) => {
+      const path = isMoved ? 'admin/adopt?moved=true' : 'admin/adopt'
+      const call = { ...writing('adopt', path, note), scope: 'registry:admin' } as const
       const headers = { 'content-type': 'text/plain' }
       return await caller.call({ ...call, headers, idempotent: false, read: readAdopted }, context)
+    },
+    showCheckpoint: async (note, context) => {
+      const call = { ...writing('show_checkpoint', 'log/checkpoint/seen', note), idempotent: true } as const
+      return await caller.call({ ...call, headers: { 'content-type': 'text/plain' }, read: readKnown }, context)
     },
     auditHead: async (audit, context) => {
       const call = {
@@ -203,6 +221,15 @@ function logCalls(caller: Caller): Omit<RegistryClient, keyof ReadCalls | keyof 
       const path = `log/${tilePath({ level: 'entries', index, width })}`
       const read = bytesUpTo(width * BUNDLE_ENTRY_BYTES_MAX)
       return decodeEntryBundle(await caller.call({ ...reading('entries', path), read }, context), width)
+    },
+    newestAuditHead: async (chain, context) => {
+      const path = `log/audit-heads/${encodeURIComponent(chain)}`
+      try {
+        return await caller.call({ ...reading('audit_heads', path), read: readAnchoredHead }, context)
+      } catch (error) {
+        if (isKind(error, 'NotFound') && error.status === 404) return undefined
+        throw error
+      }
     },
     stream: (after, context) => followUpdates(caller, after, context),
   }

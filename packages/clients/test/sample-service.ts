@@ -123,7 +123,7 @@ export class SampleService implements AsyncDisposable {
 
   static async start(): Promise<SampleService> {
     const sample = new SampleService()
-    const values = SCHEMA.parse({ uds: { path: join(sample.#directory, 'run', 'sample.sock') } })
+    const values = SCHEMA.parse({ lame_duck: 0, uds: { path: join(sample.#directory, 'run', 'sample.sock') } })
     sample.#running = await runService({
       runtime: sample.runtime,
       config: new Config<ServiceConfig>({ values, origins: {} }),

@@ -21,9 +21,9 @@ export {
   type MetricTable,
 } from './observe/metrics.ts'
 export { renderErrors, renderMetrics, renderTopology, table } from './observe/render.ts'
-export { defineTopology, openBroadcast, openQueue, type Topology } from './observe/topology.ts'
+export { compareLive, defineTopology, openBroadcast, openQueue, type Topology } from './observe/topology.ts'
 export { type Backoff, RETRY, type RetryPolicy } from './policy/backoff.ts'
-export { Breakers, Passage } from './policy/breaker.ts'
+export { BREAKER_QUEUE, Breakers, breakerJanitor, Passage } from './policy/breaker.ts'
 export { BREAKER_DEFAULT, type BreakerPolicy } from './policy/breaker-core.ts'
 export { Cancel, type CancelOptions } from './policy/cancel.ts'
 export { Deadline, type DeadlineHeaders, parseBudget, timedOut } from './policy/deadline.ts'

@@ -12,4 +12,13 @@ export {
 export type { Receipt } from './mailbox-core.ts'
 export { openMemoryMailbox } from './memory-mailbox.ts'
 export { MAILBOX_METRICS } from './metrics.ts'
-export { type FoldedRecord, type Living, RollingJournal, type RollingRecord } from './rolling-journal.ts'
+export {
+  type FoldedRecord,
+  isShortOf,
+  type Living,
+  type Loss,
+  RollingJournal,
+  type RollingRecord,
+  sayLoss,
+} from './rolling-journal.ts'
+export type { Tally } from './witness-file.ts'

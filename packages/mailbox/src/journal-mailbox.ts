@@ -3,7 +3,14 @@ import { Closeable } from '@cairn/kernel'
 import type { JournalMachine } from '@cairn/store'
 import { type Change, decodeChange, encodeChange } from './change.ts'
 import { type ChangeLog, Mailbox, type MailboxOptions } from './mailbox.ts'
-import { type FoldedRecord, type Living, RollingJournal, type RollingRecord } from './rolling-journal.ts'
+import {
+  type FoldedRecord,
+  journalDamaged,
+  type Living,
+  RollingJournal,
+  type RollingRecord,
+} from './rolling-journal.ts'
+import type { Tally } from './witness-file.ts'
 
 export interface JournalMailboxOptions extends MailboxOptions {
   readonly path: string
@@ -35,8 +42,11 @@ export class JournalMailbox extends Closeable {
     const mailbox = new Mailbox(machine, log, options)
     const fold = ({ payload, lsn, segment }: FoldedRecord): void => mailbox.apply(changeIn(payload), lsn, segment)
     try {
-      journal = await RollingJournal.open(machine, { path, segmentBytes, fold })
+      const tally = (): Tally => ({ count: 0, head: '' })
+      journal = await RollingJournal.open(machine, { path, witness: `${path}.witness`, segmentBytes, fold, tally })
+      if (journal.loss !== undefined) throw journalDamaged(path, journal.loss)
     } catch (error) {
+      await journal?.close()
       await mailbox.close()
       throw error
     }

@@ -48,6 +48,7 @@ export {
   type LogLeaf,
   MAX_LEAF_BYTES,
   type ProposalLeaf,
+  parseAuditChain,
   parseAuditHead,
   type SnapshotLeaf,
 } from './leaf.ts'

@@ -67,7 +67,7 @@ const REFUSED: readonly Refused[] = [
   roots('no signers', { m: 1, signers: [] }, /list of 1 to 32/),
   roots('33 signers', { m: 1, signers: Array.from({ length: 33 }, () => SIGNER) }, /list of 1 to 32/),
   roots('m of 0', { m: 0, signers: [SIGNER] }, /"m" must be a whole number from 1 to 1/),
-  roots('m above n', { m: 2, signers: [SIGNER] }, /from 1 to 1/),
+  roots('m above n', { m: 2, signers: [SIGNER] }, /^2 of 1 cannot be: /),
   roots('one id twice', { m: 1, signers: [SIGNER, { ...SIGNER, key: key(2) }] }, /the signer anna twice/),
   roots('one key twice', { m: 1, signers: [SIGNER, { ...SIGNER, id: 'bert' }] }, /anna and bert have one key/),
   roots('another algorithm', { m: 1, signers: [{ ...SIGNER, algo: 'rsa' }] }, /"ed25519" or "ml-dsa-44"/),
@@ -88,6 +88,7 @@ const REFUSED: readonly Refused[] = [
   ['a signature of 63 bytes', () => parseApprovalRequest({ signer_id: 'a', sig: key(1, 63) }), /64 or 2420 bytes/],
   ['a signer without id', () => parseApprovalRequest({ signer_id: '', sig: key(1, 64) }), /"signer_id" must be/],
   ['a supersede without reason', () => supersede({ of: ADDRESS }), /lacks the field "reason"/],
+  ['a chain by another name', () => parseAuditHead({ head: ADDRESS, count: 1, chain: 'ours' }), /32 hexadecimal/],
   ['a negative audit count', () => parseAuditHead({ head: ADDRESS, count: -1 }), /whole number from 0/],
 ]
 

@@ -22,7 +22,11 @@ const HEAD = { version: 3, hash: ADDRESS }
 
 test('every kind of leaf comes back from its bytes, and only from those bytes', () => {
   const registry = sampleRegistry()
-  const extra: LogLeaf[] = [createAuditHeadLeaf(HEAD, { head: ADDRESS, count: 7 }), createSnapshotLeaf(HEAD, ADDRESS)]
+  const extra: LogLeaf[] = [
+    createAuditHeadLeaf(HEAD, { head: ADDRESS, count: 7 }),
+    createAuditHeadLeaf(HEAD, { head: ADDRESS, count: 7, chain: '0f'.repeat(16) }),
+    createSnapshotLeaf(HEAD, ADDRESS),
+  ]
   const leaves = [...registry.leaves, ...extra]
   const types = new Set(leaves.map(({ type }) => type))
   assert.deepEqual([...types].sort(), ['approval', 'audit_head', 'commit', 'genesis', 'proposal', 'snapshot'])

@@ -45,6 +45,8 @@ export type LogLeaf = GenesisLeaf | ProposalLeaf | ApprovalLeaf | CommitLeaf | A
 export type AuditHead = {
   readonly head: Address
   readonly count: number
+  /** Which chain it is of, where its owner says so. */
+  readonly chain?: string
 }
 
 const SCHEMA = 'cairn.log/1'
@@ -139,9 +141,18 @@ function readCommit(value: JsonValue): CommitLeaf {
   }
 }
 
+const AUDIT_CHAIN = /^[0-9a-f]{32}$/
+
 export function parseAuditHead(value: JsonValue): AuditHead {
-  const fields = new Fields(value, 'The audit head', ['head', 'count'], [])
-  return { head: fields.address('head'), count: fields.integer('count', 0) }
+  const fields = new Fields(value, 'The audit head', ['head', 'count'], ['chain'])
+  const audit = { head: fields.address('head'), count: fields.integer('count', 0) }
+  return fields.has('chain') ? { ...audit, chain: parseAuditChain(fields.value('chain')) } : audit
+}
+
+/** Which audit chain a head is of: several may be anchored in one log. */
+export function parseAuditChain(value: JsonValue | undefined): string {
+  if (typeof value === 'string' && AUDIT_CHAIN.test(value)) return value
+  throw malformed('The audit head: chain must be 32 hexadecimal digits.')
 }
 
 /** The leaf of an accepted proposal: with its payload if that fits, else the payload is for storage to hold. */

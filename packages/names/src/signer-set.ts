@@ -44,6 +44,9 @@ export function readSignerSet(fields: Fields): SignerSet {
     const holders = signers.filter(({ key }) => key === shared).map(({ id }) => id)
     throw malformed(`The signers ${holders.join(' and ')} have one key; each signer has a key of its own.`)
   }
+  const m = fields.value('m')
+  if (Number.isSafeInteger(m) && Number(m) > signers.length)
+    throw malformed(`${Number(m)} of ${signers.length} cannot be: "m" approvals come from as many signers at least.`)
   return { m: fields.integer('m', 1, signers.length), signers }
 }
 

@@ -16,6 +16,8 @@ test('a trust file and a pin come back from their bytes', () => {
   assert.deepEqual(parseTrust(encodeTrust(registry.trust())), registry.trust())
   const pin = { trust, size: 9, root: registry.root(9) }
   assert.deepEqual(parsePin(encodePin(pin)), pin)
+  const shown = { ...pin, checkpoint: 'a\n\n— b c\n' }
+  assert.deepEqual(parsePin(encodePin(shown)), shown)
 })
 
 test('a trust file written by hand may be laid out as people like', () => {

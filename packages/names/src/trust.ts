@@ -2,7 +2,7 @@
  * Whom a reader believes, and what it has seen: the trust file somebody hands out, and the pin a client keeps itself.
  *
  *   trust {schema: "cairn.trust/1", origin, genesis, log_keys: [vkey …], witnesses?: {threshold, keys: [vkey …]}}
- *   pin   {schema: "cairn.pin/1", trust, size, root}
+ *   pin   {schema: "cairn.pin/1", trust, size, root, checkpoint?}
  *
  * Keys are spelled as C2SP verifier keys. The type of a log key says what it is for: `ed25519` signs the checkpoint,
  * `ed25519-cosignature` tells its time, `ml-dsa-44-cosignature` signs it once more. Of each type that is listed one
@@ -40,6 +40,8 @@ export interface Pin {
   readonly trust: TrustFile
   readonly size: number
   readonly root: Hash
+  /** The signed note itself: with it others, and the log, can be shown what was seen. */
+  readonly checkpoint?: string
 }
 
 const TRUST_SCHEMA = 'cairn.trust/1'
@@ -47,6 +49,8 @@ const PIN_SCHEMA = 'cairn.pin/1'
 const MAX_LOG_KEYS = 8
 /** A note has at most 32 signatures, the log's own among them. */
 const MAX_WITNESSES = 24
+/** A note ends where its last signature line does. */
+const NOTE: TextRule = { pattern: /^[^\0]{1,65536}\n$/, says: 'a signed note of at most 64 KiB' }
 const ORIGIN: TextRule = { pattern: /^[\x21-\x7e]{1,255}$/, says: '1 to 255 printable ASCII characters without spaces' }
 
 /** The trust file of these bytes. People write it by hand, so any layout of the JSON will do. */
@@ -59,14 +63,16 @@ export function encodeTrust(trust: TrustFile): Uint8Array {
 }
 
 export function parsePin(bytes: Uint8Array): Pin {
-  const fields = new Fields(parseJson(bytes), 'The pin', ['schema', 'trust', 'size', 'root'], [])
+  const fields = new Fields(parseJson(bytes), 'The pin', ['schema', 'trust', 'size', 'root'], ['checkpoint'])
   fields.constant('schema', PIN_SCHEMA)
   const root = fromBase64url(fields.base64url('root', [HASH_BYTES]))
-  return { trust: readTrust(fields.value('trust')), size: fields.integer('size', 1), root }
+  const pin = { trust: readTrust(fields.value('trust')), size: fields.integer('size', 1), root }
+  return fields.has('checkpoint') ? { ...pin, checkpoint: fields.text('checkpoint', NOTE) } : pin
 }
 
-export function encodePin({ trust, size, root }: Pin): Uint8Array {
-  return canonicalJson({ schema: PIN_SCHEMA, trust: writeTrust(trust), size, root: toBase64url(root) })
+export function encodePin({ trust, size, root, checkpoint }: Pin): Uint8Array {
+  const pin = { schema: PIN_SCHEMA, trust: writeTrust(trust), size, root: toBase64url(root) }
+  return canonicalJson(checkpoint === undefined ? pin : { ...pin, checkpoint })
 }
 
 function writeTrust({ origin, genesis, logKeys, witnesses }: TrustFile): JsonObject {

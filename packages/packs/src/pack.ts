@@ -17,6 +17,7 @@ export const TILE_TYPES = {
   jpeg: { extension: 'jpg', mediaType: 'image/jpeg' },
   webp: { extension: 'webp', mediaType: 'image/webp' },
   avif: { extension: 'avif', mediaType: 'image/avif' },
+  json: { extension: 'json', mediaType: 'application/json' },
   unknown: { extension: 'bin', mediaType: 'application/octet-stream' },
 } as const satisfies Record<string, TileType>
 
@@ -52,8 +53,11 @@ export interface Pack extends AsyncDisposable {
   tile(z: number, x: number, y: number, options: ReadOptions): Promise<Tile | undefined>
   /** What its maker wrote about it. */
   metadata(options: ReadOptions): Promise<Readonly<Record<string, unknown>>>
-  /** Checks all that can be checked without reading every tile; `onStep` hears of progress and stops it by throwing. */
-  verify(options: ReadOptions, onStep: () => void): Promise<PackCount>
+  /**
+   * Checks all that can be checked without reading every tile, and with `contents` the sums and places of tiles as well;
+   * `onStep` hears of progress and stops it by throwing.
+   */
+  verify(options: ReadOptions, onStep: () => void, depth?: 'structure' | 'contents'): Promise<PackCount>
   close(): Promise<void>
 }
 

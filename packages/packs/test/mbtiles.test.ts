@@ -68,6 +68,85 @@ test('zooms that nobody wrote down are looked up', async () => {
   })
 })
 
+const bare = (format?: string): string =>
+  `${PLAIN} CREATE TABLE metadata (name TEXT, value TEXT);${
+    format === undefined ? '' : ` INSERT INTO metadata VALUES ('format', '${format}');`
+  }`
+const WEBP = Buffer.from('RIFF\u0004\0\0\0WEBPVP8 ', 'latin1')
+const AVIF = Buffer.from('\0\0\0\u001cftypavif\0\0\0\0', 'latin1')
+
+for (const [type, sql, tile] of [
+  ['png', bare(), Buffer.from('89504e470d0a1a0a0000000d', 'hex')],
+  ['jpeg', bare(), Buffer.from('ffd8ffe000104a464946', 'hex')],
+  ['webp', bare(), WEBP],
+  ['avif', bare(), AVIF],
+  ['mvt', bare(), TILE],
+  ['mvt', bare(), Buffer.from('1a0a0a057761746572', 'hex')],
+  ['json', bare(), Buffer.from('{"type":"FeatureCollection"}')],
+  ['unknown', bare(), Buffer.from('?')],
+  ['png', bare('no such type'), Buffer.from('89504e470d0a1a0a0000000d', 'hex')],
+  ['mvt', bare('PBF'), Buffer.from('89504e470d0a1a0a0000000d', 'hex')],
+  ['mlt', bare('application/vnd.maplibre-vector-tile'), Buffer.from('?')],
+  ['json', bare('json'), Buffer.from('?')],
+] as const)
+  test(`the type of tiles is ${type}: ${sql.includes('format') ? sql.slice(-40, -3) : 'as they look'}, ${tile.subarray(0, 6).toString('hex')}`, async () => {
+    await onRealDisk(async (machine, directory) => {
+      const path = join(directory, 'made.mbtiles')
+      make(path, sql, (database) => {
+        database.prepare('INSERT INTO tiles VALUES (2, 1, 2, ?)').run(tile)
+      })
+      await using pack = await openPack(machine, path, within(machine.runtime))
+      assert.equal(pack.facts.tileType, type)
+    })
+  })
+
+/** Seven tiles and their sum: MD5 of `000`, the bytes of the first, `100`, those of the second, and so on. */
+const SUMMED = `${PLAIN}${METADATA}
+  INSERT INTO metadata VALUES ('agg_tiles_hash', '85176E44A007CF12766B321BBB0F7A8D');
+  WITH place(z, x, y) AS (VALUES (6, 45, 37), (0, 0, 0), (1, 0, 0), (2, 3, 1), (3, 7, 3), (4, 7, 8), (5, 16, 20))
+  INSERT INTO tiles SELECT z, x, y, x'1f8b080000000000000303000000000000000000' FROM place;`
+const HASHED = `CREATE TABLE tiles_with_hash (zoom_level, tile_column, tile_row, tile_data, tile_hash);
+  CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles_with_hash;${METADATA}
+  INSERT INTO tiles_with_hash VALUES (2, 1, 2, x'6162', '187EF4436122D1CC2F40DC2B92F0EBA0'), (2, 1, 3, NULL, NULL);`
+/** A tile and both sums of it as martin writes and checks them. */
+const MARTINS = `CREATE TABLE tiles_with_hash (zoom_level, tile_column, tile_row, tile_data, tile_hash);
+  CREATE VIEW tiles AS SELECT zoom_level, tile_column, tile_row, tile_data FROM tiles_with_hash;${METADATA}
+  INSERT INTO metadata VALUES ('agg_tiles_hash', 'AC15E26A1FCF82FDB6D0E8F43EE37821');
+  INSERT INTO tiles_with_hash VALUES
+    (6, 38, 44, x'1f8b080000000000000303000000000000000000', '7029066C27AC6F5EF18D660D5741979A');`
+
+for (const [name, sql, detail] of [
+  ['tiles that are those of their sum', SUMMED, undefined],
+  ['a sum of other tiles', `${SUMMED} DELETE FROM tiles WHERE zoom_level = 6;`, /agg_tiles_hash is 85176E44/],
+  ['a row beyond its zoom', `${PLAIN}${METADATA} INSERT INTO tiles VALUES (6, 1, 64, x'00');`, /tile_row 64 cannot be/],
+  ['a zoom below 0', `${PLAIN}${METADATA} INSERT INTO tiles VALUES (-1, 0, 0, x'00');`, /zoom_level -1/],
+  ['tiles that are those of their own sums', HASHED, undefined],
+  ['both sums, made by another program', MARTINS, undefined],
+  [
+    'a sum by an algorithm that is not MD5',
+    `${SUMMED} DELETE FROM tiles WHERE zoom_level = 6;
+    INSERT INTO metadata VALUES ('hash_algorithm', 'fnv1a');`,
+    undefined,
+  ],
+  [
+    'a tile of another sum',
+    `${HASHED} UPDATE tiles_with_hash SET tile_data = x'00';`,
+    /tile_column 1, tile_row 2 is not/,
+  ],
+] as const)
+  test(`contents: ${name} ${detail === undefined ? 'pass' : 'are refused, though the structure is sound'}`, async () => {
+    await onRealDisk(async (machine, directory) => {
+      const path = join(directory, 'made.mbtiles')
+      make(path, sql)
+      const options = within(machine.runtime)
+      await using pack = await openPack(machine, path, options)
+      await pack.verify(options, () => {})
+      const verified = pack.verify(options, () => {}, 'contents')
+      if (detail === undefined) await verified
+      else await assert.rejects(verified, { code: 'pack_corrupt', message: detail })
+    })
+  })
+
 const HOSTILE: readonly (readonly [string, string, ((database: DatabaseSync) => void) | undefined, RegExp])[] = [
   ['no table of tiles', METADATA, undefined, /no such table: tiles/],
   ['no metadata', PLAIN, fillPlain, /no such table: metadata/],

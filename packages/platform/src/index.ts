@@ -29,6 +29,7 @@ export { systemCrypto } from './crypto-system.ts'
 export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from './data/data-directory.ts'
 export { makeRootKey, type RootKey } from './data/root-key.ts'
 export { readSecret, writeSecret } from './data/secret-file.ts'
+export { stateDirectory } from './data/state-directory.ts'
 export { Upkeep } from './data/upkeep.ts'
 export type { Disk, DiskEntry, DiskFile, DiskLock, DiskSpace, OpenOptions } from './disk/disk.ts'
 export { diskError, diskFailure, fileFailed, locked, shortWrite } from './disk/disk-error.ts'
@@ -46,6 +47,7 @@ export { nodeLookup } from './egress/node-lookup.ts'
 export {
   type IncomingBody,
   type IncomingResponse,
+  type InterimListener,
   type Lookup,
   type OutgoingRequest,
   type Transport,
@@ -56,6 +58,7 @@ export { UndiciTransport } from './egress/undici-transport.ts'
 export { joinUrl, UrlPolicy, type UrlPolicyOptions } from './egress/url-policy.ts'
 export type { RefusedRequest } from './http/answers.ts'
 export { type Authorizer, capabilityAuthorizer, NO_CAPABILITIES } from './http/authorizer.ts'
+export { checkListen } from './http/check-listen.ts'
 export { type IngressConfig, ingressSection, type ListenConfig, listenKeys } from './http/config.ts'
 export { type EventSource, eventFrame, eventStream, type ServerEvent } from './http/event-stream.ts'
 export { eventsRoute } from './http/events-route.ts'
@@ -67,7 +70,7 @@ export { type IngressRequest, type IngressResponse, isStream, type Peer } from '
 export { INGRESS_METRICS } from './http/metrics.ts'
 export { serveNode } from './http/node-listener.ts'
 export { type ApiTitle, openApi } from './http/openapi.ts'
-export { type OpsSource, opsRoutes } from './http/ops-routes.ts'
+export { type OpsSource, opsRoutes, type ReadyFields } from './http/ops-routes.ts'
 export { empty, json, problem } from './http/reply.ts'
 export {
   type ByterangesFrame,
@@ -90,14 +93,15 @@ export {
   route,
 } from './http/route.ts'
 export { renderRoutes } from './http/route-docs.ts'
-export { type RunningService, runService, type ServiceConfig, type ServiceParts } from './http/service.ts'
-export type { ServiceHost, ServiceModule, StartedService } from './http/service-module.ts'
+export {
+  type RunningService,
+  runService,
+  type ServiceConfig,
+  type ServiceParts,
+  type StopTogether,
+} from './http/service.ts'
+export type { CheckHost, ServiceHost, ServiceModule, StartedService } from './http/service-module.ts'
 export { queueLane, serveWorkLane, type WorkQueue } from './http/work-lane.ts'
-export { KV_KEY_BYTES_MAX, type Kv, type KvEntry, type KvOpener, type KvOperation, type KvRange } from './kv/kv.ts'
-export { checkOperations, kvAlreadyOpen, kvClosed, kvPoisoned } from './kv/kv-error.ts'
-export { LmdbKvOpener } from './kv/lmdb-kv.ts'
-export { MemoryKvOpener } from './kv/memory-kv.ts'
-export { SortedMap } from './kv/sorted-map.ts'
 export {
   type LogDestination,
   type LogFormat,

@@ -7,7 +7,6 @@ import type { Runtime } from '@cairn/kernel'
 import type { Crypto } from './crypto.ts'
 import type { Disk } from './disk/disk.ts'
 import type { Lookup, Transport } from './egress/transport.ts'
-import type { KvOpener } from './kv/kv.ts'
 import type { HostProcess } from './process/process.ts'
 import type { Workers } from './workers/workers.ts'
 
@@ -15,7 +14,6 @@ export interface Platform extends Runtime {
   readonly disk: Disk
   /** In amnesia, where `disk` is memory: the drive, for files that an operator names and that are only read. */
   readonly operatorDisk?: Disk
-  readonly kv: KvOpener
   readonly transport: Transport
   readonly workers: Workers
   /** Workers that native code can neither hang nor take the program down with: processes, a few, slower to reach. */

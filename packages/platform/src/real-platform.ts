@@ -4,8 +4,6 @@ import { systemCrypto } from './crypto-system.ts'
 import { MemoryDisk } from './disk/memory-disk.ts'
 import { RealDisk } from './disk/real-disk.ts'
 import type { Lookup, Transport } from './egress/transport.ts'
-import { LmdbKvOpener } from './kv/lmdb-kv.ts'
-import { MemoryKvOpener } from './kv/memory-kv.ts'
 import type { Platform } from './platform.ts'
 import { RealProcess } from './process/real-process.ts'
 import { ChildThread } from './workers/child-process.ts'
@@ -20,7 +18,7 @@ export interface SharedMachine {
   readonly isolated?: Workers
   readonly transport: Transport
   readonly lookup: Lookup
-  /** Set for amnesia: each service's files and indexes live in this much memory, and no file is opened for writing. */
+  /** Set for amnesia: each service's files live in this much memory, and no file is opened for writing. */
   readonly memoryBytes?: number | undefined
 }
 
@@ -53,7 +51,6 @@ export function createPlatform(runtime: Runtime, shared: SharedMachine): Platfor
   return {
     ...runtime,
     ...disksOf(runtime, memoryBytes),
-    kv: memoryBytes === undefined ? new LmdbKvOpener(runtime) : new MemoryKvOpener(runtime),
     workers,
     isolated,
     crypto: systemCrypto,

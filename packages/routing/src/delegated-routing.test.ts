@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CairnError, Deadline } from '@cairn/kernel'
-import { cidFromAddress } from '@cairn/wire'
+import { cidFromAddress, toBase64url } from '@cairn/wire'
 import { type Answer, DelegatedEndpoint } from '../test/delegated-endpoint.ts'
 import { addressNamed, Peer } from '../test/peer.ts'
-import { delegatedJson, delegatedLine, delegatedPath, NDJSON, readDelegated, wantsNdjson } from './delegated-routing.ts'
+import {
+  delegatedJson,
+  delegatedLines,
+  delegatedPath,
+  filterList,
+  NDJSON,
+  readDelegated,
+  wantsNdjson,
+} from './delegated-routing.ts'
 import { HttpRouting } from './http-routing.ts'
 import { multiaddrFromUrl, urlFromMultiaddr } from './multiaddr-url.ts'
 import type { Provider } from './provider-routing.ts'
@@ -36,7 +44,7 @@ describe('the codec of Delegated Routing v1', () => {
       { id: 'QmUnsigned1', http: ['https://other.example.org'] },
     ]
     assert.deepEqual(await read('application/json', JSON.stringify(delegatedJson([PROVIDER, UNSIGNED]))), known)
-    const text = delegatedLine(PROVIDER) + delegatedLine(UNSIGNED)
+    const text = delegatedLines([PROVIDER, UNSIGNED])
     const pieces = text.match(/[^]{1,97}/g) ?? []
     assert.deepEqual(await read(`${NDJSON}; charset=utf-8`, ...pieces), known)
   })
@@ -48,11 +56,49 @@ describe('the codec of Delegated Routing v1', () => {
           Schema: 'peer',
           ID: 'QmUnsigned1',
           Addrs: ['/dns/other.example.org/tcp/443/https'],
-          Protocols: ['transport-ipfs-gateway-http'],
+          Protocols: [],
         },
       ],
     })
   })
+
+  test('names only the protocol that is spoken at the address: the record', () => {
+    const { Providers: peers } = delegatedJson([PROVIDER]) as { readonly Providers: readonly unknown[] }
+    assert.deepEqual(peers[0], {
+      Schema: 'peer',
+      ID: PROVIDER.id,
+      Addrs: ['/dns/storage.example.org/tcp/443/https'],
+      Protocols: ['cairn-provider'],
+      'cairn-provider': toBase64url(RECORD.bytes),
+    })
+  })
+
+  const plain: Provider = { id: 'QmPlain0001', http: ['http://198.45.7.3:8080'], seenAtMs: 0 }
+  const nowhere: Provider = { id: 'QmNowhere01', http: [], seenAtMs: 0 }
+  for (const { protocols, addrs, ids } of [
+    { ids: [PROVIDER.id, 'QmPlain0001', 'QmNowhere01'] },
+    { protocols: 'cairn-provider', ids: [PROVIDER.id] },
+    { protocols: 'transport-bitswap,unknown', ids: ['QmPlain0001', 'QmNowhere01'] },
+    { protocols: 'transport-bitswap', ids: [] },
+    { protocols: 'Cairn-Provider,UNKNOWN', ids: [PROVIDER.id, 'QmPlain0001', 'QmNowhere01'] },
+    { addrs: 'https', ids: [PROVIDER.id] },
+    { addrs: 'tcp', ids: [PROVIDER.id, 'QmPlain0001'] },
+    { addrs: 'tcp,!ip4,unknown', ids: [PROVIDER.id, 'QmNowhere01'] },
+    { addrs: '!https', ids: ['QmPlain0001'] },
+    { addrs: ',', ids: [PROVIDER.id, 'QmPlain0001', 'QmNowhere01'] },
+  ] as readonly { protocols?: string; addrs?: string; ids: readonly string[] }[])
+    test(`filter-protocols=${protocols ?? ''}, filter-addrs=${addrs ?? ''}: ${ids.length} of three`, async () => {
+      const filters = { protocols: filterList(protocols), addrs: filterList(addrs) }
+      const text = delegatedLines([PROVIDER, plain, nowhere], filters)
+      assert.deepEqual(
+        (await read(NDJSON, text)).map(({ id }) => id),
+        ids,
+      )
+      assert.equal(
+        JSON.stringify(delegatedJson([PROVIDER, plain, nowhere], filters)).split('"Schema"').length - 1,
+        ids.length,
+      )
+    })
 
   test('leaves out other schemas and nonsense, and reads an empty answer of any kind', async () => {
     const peers = [
@@ -77,7 +123,7 @@ describe('the codec of Delegated Routing v1', () => {
     await assert.rejects(read(NDJSON, '{"Schema":"peer"\n'), isBadAnswer)
     await assert.rejects(read(NDJSON, ' '.repeat(60_000)), isBadAnswer)
     await assert.rejects(read('application/json', ...Array.from({ length: 17 }, () => ' '.repeat(65_536))), isBadAnswer)
-    assert.equal((await read(NDJSON, delegatedLine(UNSIGNED).repeat(500))).length, 128)
+    assert.equal((await read(NDJSON, delegatedLines([UNSIGNED]).repeat(500))).length, 128)
   })
 
   test('streams to whoever would rather have lines', () => {
@@ -111,6 +157,28 @@ test('base URLs and multiaddrs stand for each other', () => {
   ]) {
     assert.equal(urlFromMultiaddr(text), undefined, text)
   }
+})
+
+test('endpoints are taken in rotation, however many there are', () => {
+  const asker = new Peer({ number: 2, reach: {} })
+  const endpoints = [1, 2, 3].map((at) => new URL(`https://index-${at}.example.org/`))
+  const routing = new HttpRouting(asker.runtime, {
+    transport: new DelegatedEndpoint(() => ({ status: 404 })),
+    endpoints: () => endpoints,
+    gate: asker.gate,
+    reach: () => asker.reach,
+  })
+  const asked = Array.from({ length: 4 }, () =>
+    routing.legs(HELD, 2).map(({ target }) => target.at(-'.example.org/'.length - 1)),
+  )
+  assert.deepEqual(asked, [
+    ['1', '2'],
+    ['2', '3'],
+    ['3', '1'],
+    ['1', '2'],
+  ])
+  const sources = routing.legs(HELD, 3).map(({ knowledge }) => knowledge)
+  assert.equal(new Set(sources).size, 3)
 })
 
 describe('asking an endpoint', () => {
@@ -152,9 +220,9 @@ describe('asking an endpoint', () => {
     // Another host, under the signature for ours.
     forged[Buffer.from(forged).indexOf('storage') + 1] = 0x75
     const lines = [
-      delegatedLine({ ...PROVIDER, record: { ...RECORD, bytes: forged } }),
-      delegatedLine({ ...PROVIDER, id: 'QmSomebodyElse' }),
-      delegatedLine(PROVIDER).replace(/"cairn-provider":"[^"]*"/, '"cairn-provider":"=="'),
+      delegatedLines([{ ...PROVIDER, record: { ...RECORD, bytes: forged } }]),
+      delegatedLines([{ ...PROVIDER, id: 'QmSomebodyElse' }]),
+      delegatedLines([PROVIDER]).replace(/"cairn-provider":"[^"]*"/, '"cairn-provider":"=="'),
     ]
     const { asker, found, find } = setup({ contentType: NDJSON, body: lines })
     await find()

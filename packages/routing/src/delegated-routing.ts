@@ -8,7 +8,8 @@
  *     peer   {"Schema": "peer", "ID": peer id, "Addrs": [multiaddr …], "Protocols": [name …], name: metadata …}
  *
  * Stock clients find HTTP multiaddrs there. For other cairn nodes our signed record travels along as the metadata of
- * the protocol `cairn-provider`; that is all they trust.
+ * the protocol `cairn-provider`; that is all they trust. No other protocol is named: a client that believed in one which
+ * nobody speaks at that address would fail there.
  */
 import { CairnError } from '@cairn/kernel'
 import { type Address, cidFromAddress, fromBase64url, type JsonObject, toBase64url } from '@cairn/wire'
@@ -18,7 +19,6 @@ import { RECORD_BYTES_MAX } from './record.ts'
 
 export const NDJSON = 'application/x-ndjson'
 
-const HTTP_PROTOCOL = 'transport-ipfs-gateway-http'
 const RECORD_PROTOCOL = 'cairn-provider'
 /** Base64url of the largest record, its addresses again, and room. */
 const PEER_TEXT_MAX = 3 * RECORD_BYTES_MAX
@@ -54,26 +54,63 @@ function qualityOf(accept: string, type: string): number {
   return weight === undefined ? 1 : Number(weight.slice(2)) || 0
 }
 
-/** A provider as one peer of an answer. */
-function delegatedPeer({ id, http, record }: Provider): JsonObject {
-  const addresses = http.map(multiaddrFromUrl).filter((address) => address !== undefined)
-  const peer = { Schema: 'peer', ID: id, Addrs: addresses }
-  if (record === undefined) return { ...peer, Protocols: [HTTP_PROTOCOL] }
-  return {
-    ...peer,
-    Protocols: [HTTP_PROTOCOL, RECORD_PROTOCOL],
-    [RECORD_PROTOCOL]: toBase64url(record.bytes),
-  }
+/** What a client asks to see (IPIP-484), in lower case; absent where it asks for all. */
+export interface DelegatedFilters {
+  /** Protocols of peers, `unknown` for those that name none. */
+  readonly protocols?: readonly string[] | undefined
+  /** Protocols within multiaddrs, with `!` those that must not be there; `unknown` for peers without addresses. */
+  readonly addrs?: readonly string[] | undefined
+}
+
+const UNKNOWN = 'unknown'
+
+/** The list a query parameter holds; undefined for none, or an empty one. */
+export function filterList(text: string | undefined): readonly string[] | undefined {
+  const members = (text ?? '')
+    .toLowerCase()
+    .split(',')
+    .filter((member) => member !== '')
+  return members.length === 0 ? undefined : members
+}
+
+/** A provider as one peer of an answer; nothing if a filter leaves nothing of it. */
+function delegatedPeer({ id, http, record }: Provider, { protocols, addrs }: DelegatedFilters): JsonObject | undefined {
+  const named = record === undefined ? [] : [RECORD_PROTOCOL]
+  const isWanted = (protocols ?? [UNKNOWN, ...named]).some((each) => named.includes(each) || isUnknown(each, named))
+  const all = http.map(multiaddrFromUrl).filter((address) => address !== undefined)
+  const shown = addrs === undefined ? all : all.filter((address) => passes(address, addrs))
+  const isReachable = addrs === undefined || shown.length > 0 || (all.length === 0 && addrs.includes(UNKNOWN))
+  if (!isWanted || !isReachable) return undefined
+  const peer = { Schema: 'peer', ID: id, Addrs: shown, Protocols: named }
+  return record === undefined ? peer : { ...peer, [RECORD_PROTOCOL]: toBase64url(record.bytes) }
+}
+
+function isUnknown(filter: string, protocols: readonly string[]): boolean {
+  return filter === UNKNOWN && protocols.length === 0
+}
+
+/** Not with what must not be there; with one of the others, if any is asked for. */
+function passes(multiaddr: string, filters: readonly string[]): boolean {
+  const protocols = multiaddr.split('/')
+  const wanted = filters.filter((filter) => !filter.startsWith('!'))
+  if (filters.some((filter) => filter.startsWith('!') && protocols.includes(filter.slice(1)))) return false
+  return wanted.length === 0 || wanted.some((filter) => protocols.includes(filter))
+}
+
+function delegatedPeers(providers: readonly Provider[], filters: DelegatedFilters): JsonObject[] {
+  return providers.map((provider) => delegatedPeer(provider, filters)).filter((peer) => peer !== undefined)
 }
 
 /** The whole answer as one document. */
-export function delegatedJson(providers: readonly Provider[]): JsonObject {
-  return { Providers: providers.map(delegatedPeer) }
+export function delegatedJson(providers: readonly Provider[], filters: DelegatedFilters = {}): JsonObject {
+  return { Providers: delegatedPeers(providers, filters) }
 }
 
-/** One line of a streaming answer. */
-export function delegatedLine(provider: Provider): string {
-  return `${JSON.stringify(delegatedPeer(provider))}\n`
+/** The same, a line for each. */
+export function delegatedLines(providers: readonly Provider[], filters: DelegatedFilters = {}): string {
+  return delegatedPeers(providers, filters)
+    .map((peer) => `${JSON.stringify(peer)}\n`)
+    .join('')
 }
 
 /**

@@ -16,7 +16,7 @@ import { textUpTo } from './response-text.ts'
 export interface HttpRoutingOptions {
   /** Endpoints are configured, so this may be the plain transport; one with an egress policy where they are not. */
   readonly transport: Transport
-  /** Base URLs, the preferred first. Asked for every lookup, so that a reload takes hold at once. */
+  /** Base URLs, taken in rotation. Asked for every lookup, so that a reload takes hold at once. */
   readonly endpoints: () => readonly URL[]
   /** Indexes that are told what this node holds. */
   readonly announceTo?: readonly AnnounceTarget[]
@@ -34,6 +34,8 @@ export class HttpRouting implements ProviderRouting {
   readonly #runtime: Runtime
   readonly #options: HttpRoutingOptions
   readonly #outboxes: readonly IndexOutbox[]
+  /** Which endpoint the next lookup begins with. */
+  #turn = 0
 
   constructor(runtime: Runtime, options: HttpRoutingOptions) {
     const { announceTo = [], transport } = options
@@ -43,14 +45,16 @@ export class HttpRouting implements ProviderRouting {
     this.#outboxes = announceTo.map((target) => new IndexOutbox(runtime, transport, target))
   }
 
+  /** In rotation: each lookup begins one endpoint further on, so that every endpoint is asked, however many there are. */
   legs(_cid: Address, count: number): readonly Leg[] {
-    return this.#options
-      .endpoints()
-      .slice(0, Math.max(0, count))
-      .map((endpoint) => ({
-        target: `http:${endpoint.href}`,
-        find: async (cid, options) => await this.#find(endpoint, cid, options),
-      }))
+    const endpoints = this.#options.endpoints()
+    const first = endpoints.length === 0 ? 0 : this.#turn % endpoints.length
+    this.#turn = first + 1
+    return [...endpoints.slice(first), ...endpoints.slice(0, first)].slice(0, Math.max(0, count)).map((endpoint) => ({
+      target: `http:${endpoint.href}`,
+      knowledge: `http:${endpoint.href}`,
+      find: async (cid, options) => await this.#find(endpoint, cid, options),
+    }))
   }
 
   /** Every index that is to be told takes every record, or this throws: whoever did not is told again with the rest. */

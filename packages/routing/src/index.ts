@@ -1,8 +1,9 @@
 export {
   type DelegatedPeer,
   delegatedJson,
-  delegatedLine,
+  delegatedLines,
   delegatedPath,
+  filterList,
   NDJSON,
   readDelegated,
   wantsNdjson,

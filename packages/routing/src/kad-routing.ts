@@ -101,6 +101,7 @@ export class KadRouting extends Closeable implements ProviderRouting {
     const lookup = table.lookup(cid, count)
     return lookup.plans.map((plan) => ({
       target: targetOf(plan),
+      knowledge: 'kad',
       find: async (_cid, options) => await this.#find(options, cid, () => ({ table, lookup, plan })),
     }))
   }
@@ -135,6 +136,7 @@ export class KadRouting extends Closeable implements ProviderRouting {
   #firstLeg(): Leg {
     return {
       target: 'kad',
+      knowledge: 'kad',
       find: async (cid, options) =>
         await this.#find(options, cid, async (signal) => {
           const table = await this.#started(signal)

@@ -23,6 +23,7 @@ export class LocalRouting implements ProviderRouting {
 
   readonly #leg: Leg = {
     target: 'local',
+    knowledge: 'local',
     find: async (cid, { deadline, signal, onProvider }) => {
       using cancel = new Cancel({ signals: [signal], deadline, operation: 'the look at our own objects' })
       throwIfCanceled(cancel.signal)

@@ -36,6 +36,8 @@ export interface FindOptions {
 export interface Leg {
   /** Stable name of who is asked: the key of its breaker. */
   readonly target: string
+  /** What the answer comes from. Legs of one name lead into the same: the silence of one may be made up for by another. */
+  readonly knowledge: string
   /**
    * Resolves when this way knows no more. Rejects when it failed: `Timeout` (codes `no_route`, `unreachable`, …) is
    * worth a retry, what the others say is not. Stops at once, with nothing left behind, when the signal fires.

@@ -43,6 +43,7 @@ export class SimRouting implements ProviderRouting {
   legs(_cid: Address, count: number): readonly Leg[] {
     return this.#peers.slice(0, Math.max(0, count)).map((peer) => ({
       target: `sim:${peer.name}`,
+      knowledge: `sim:${peer.name}`,
       find: async (cid, options) => await this.#find(peer, cid, options),
     }))
   }

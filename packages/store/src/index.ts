@@ -22,6 +22,9 @@ export {
   type StripeFacts,
 } from './object/object-record.ts'
 export type { ObjectCommit, ObjectStore, StripeCommit } from './object/object-store.ts'
-export type { Sweeper, SweepReport } from './object/sweeper.ts'
+export type { Sweeper, SweepFacts, SweepReport } from './object/sweeper.ts'
+export type { GiveUpReport } from './scrub/give-up.ts'
+export type { ScrubCursor, ScrubFinding, SegmentScrub } from './scrub/segment-scrub.ts'
 export { Storage, type StorageOptions } from './storage.ts'
 export { KIND, type StoreFacts } from './store.ts'
+export type { TableChange } from './table/record-table.ts'

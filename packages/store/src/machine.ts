@@ -1,5 +1,5 @@
 import type { Runtime } from '@cairn/kernel'
-import type { Crypto, Disk, KvOpener } from '@cairn/platform'
+import type { Crypto, Disk } from '@cairn/platform'
 
 /** What a journal needs of the machine; a `Platform` has it. */
 export interface JournalMachine extends Runtime {
@@ -8,6 +8,4 @@ export interface JournalMachine extends Runtime {
 }
 
 /** What a store with an index needs of the machine; a `Platform` has it. */
-export interface StoreMachine extends JournalMachine {
-  readonly kv: KvOpener
-}
+export type StoreMachine = JournalMachine

@@ -2,11 +2,15 @@ import { Closeable, TokenBucket } from '@cairn/kernel'
 import { SegmentChunkStore } from './chunk/segment-chunk-store.ts'
 import { Compactor, type CompactorOptions } from './compaction/compactor.ts'
 import type { StoreMachine } from './machine.ts'
+import { ObjectCheck } from './object/object-check.ts'
 import { ObjectCopies } from './object/object-copies.ts'
 import { ObjectStore } from './object/object-store.ts'
-import { References } from './object/references.ts'
+import { Referrers } from './object/referrers.ts'
 import { Sweeper } from './object/sweeper.ts'
+import { type GiveUpReport, giveUp, wouldLose } from './scrub/give-up.ts'
+import { SegmentScrub } from './scrub/segment-scrub.ts'
 import { Store, type StoreFacts, type StoreOptions } from './store.ts'
+import { RecordTable } from './table/record-table.ts'
 
 const CACHE_BYTES = 256 * 1024 * 1024
 const COMPACTION_PACE = { rate: 50 * 1024 * 1024, burst: 8 * 1024 * 1024 }
@@ -24,7 +28,11 @@ export class Storage extends Closeable {
   readonly copies: ObjectCopies
   readonly compactor: Compactor
   readonly sweeper: Sweeper
-  readonly references: References
+  readonly referrers: Referrers
+  readonly check: ObjectCheck
+  readonly scrub: SegmentScrub
+  /** What a service keeps beside its chunks. */
+  readonly table: RecordTable
   readonly #store: Store
 
   private constructor(machine: StoreMachine, options: StorageOptions, store: Store) {
@@ -32,22 +40,22 @@ export class Storage extends Closeable {
     this.#store = store
     this.chunks = new SegmentChunkStore(store, options.cacheBytes ?? CACHE_BYTES)
     this.objects = new ObjectStore(store, this.chunks)
-    this.references = new References(store, this.chunks, this.objects)
-    this.copies = new ObjectCopies(store, this.chunks, this.objects, this.references)
-    this.sweeper = new Sweeper(store, this.chunks, this.references)
+    this.referrers = new Referrers(store, this.chunks)
+    this.check = new ObjectCheck(store, this.chunks)
+    this.scrub = new SegmentScrub(store, this.chunks)
+    this.copies = new ObjectCopies(store, this.chunks, this.objects)
+    this.sweeper = new Sweeper(store, this.chunks)
+    this.table = new RecordTable(store)
     const pace = options.pace ?? new TokenBucket(machine.clock, COMPACTION_PACE)
     this.compactor = new Compactor(store, { ...options, pace })
   }
 
   /** Opens or makes the storage under this path; it serves at once, whatever its size. */
   static async open(machine: StoreMachine, options: StorageOptions): Promise<Storage> {
-    const store = await Store.open(machine, options)
+    const store = new Store(machine, options)
     const storage = new Storage(machine, options, store)
     try {
-      await store.start({
-        derive: (change) => storage.references.derive(change),
-        onFlushed: (lsn) => storage.objects.indexed(lsn),
-      })
+      await store.start()
       return storage
     } catch (error) {
       await storage.close()
@@ -55,13 +63,23 @@ export class Storage extends Closeable {
     }
   }
 
+  /** What is known to be lost if this damaged segment is given up. */
+  wouldLose(segment: number): GiveUpReport {
+    return wouldLose(this.#store, segment)
+  }
+
+  /** Gives it up: what can be read of it is copied, the rest is lost, and garbage can be collected again. No compaction may run. */
+  async giveUp(segment: number): Promise<GiveUpReport> {
+    return await giveUp(this.#store, this.compactor, segment)
+  }
+
   facts(): StoreFacts {
     return this.#store.facts()
   }
 
-  /** Resolves when everything in the journal is in the index and every object's chunks are known. */
+  /** Resolves when everything in the journal is in the index. */
   async caughtUp(): Promise<void> {
-    await this.references.complete()
+    await this.#store.caughtUp()
   }
 
   protected override async release(): Promise<void> {

@@ -3,24 +3,39 @@
  *
  *     write ─▶ journal ─▶ index                     lookup ─▶ index ─▶ place ─▶ journal.read
  *                           ▲
- *     open: replay from the watermark. Only if the index was lost does that take long; it answers 503 until then
+ *     open: from side files, or from the segments themselves. What is not known yet is answered 503
  */
-import { CairnError, Closeable } from '@cairn/kernel'
-import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
+import { CairnError, Closeable, isKind, toCairnError } from '@cairn/kernel'
+import { type Address, addressFromDigest, digestOf, equalBytes } from '@cairn/wire'
 import * as leases from './chunk/lease-core.ts'
-import type { IndexEntry } from './index/entry-codec.ts'
-import { type IndexViews, RecordIndex } from './index/record-index.ts'
+import { durableHint } from './index/durable-hint.ts'
+import { type IndexFacts, IndexKeeper, type ListedRecord } from './index/index-keeper.ts'
+import type { Learnt } from './index/index-loader.ts'
+import type { IndexEntry } from './index/keydir-core.ts'
+import { RecordIndex, SALT_BYTES } from './index/record-index.ts'
 import type { Submission, SubmitOptions } from './journal/appender.ts'
-import { setInteger, TOMBSTONE, viewOf } from './journal/format.ts'
+import {
+  RECORD_ALIGNMENT,
+  RECORD_HEADER_BYTES,
+  type RecordHeader,
+  setInteger,
+  TOMBSTONE,
+  viewOf,
+} from './journal/format.ts'
 import type { Draft, PlacedRecord } from './journal/group.ts'
-import { Journal } from './journal/journal.ts'
-import type { Position } from './journal/segment.ts'
+import { Journal, type ReserveFacts } from './journal/journal.ts'
+import type { LogCut } from './journal/recovery.ts'
+import { isSamePlace, type Place } from './journal/segment.ts'
 import type { StoreMachine } from './machine.ts'
+import { createMarks } from './object/mark-core.ts'
+import { decodeHold } from './object/object-record.ts'
 
 const LEASE_MS = 60 * 60 * 1000
+/** A record may move, and the index be put right, while it is looked for. */
+const LOOKS_MAX = 3
 
 /** What kinds of record a storage drive holds. A kind is one byte on disk and never changes its meaning. */
-export const KIND = { chunk: 1, object: 2, hold: 3 } as const
+export const KIND = { chunk: 1, object: 2, hold: 3, note: 4 } as const
 
 export interface StoreOptions {
   /** Holds `journal/` and `index/`. */
@@ -29,6 +44,8 @@ export interface StoreOptions {
   readonly reserveBytes?: number
   readonly ioTimeoutMs?: number
   readonly leaseMs?: number
+  /** Told of each segment how the index learnt what it holds. */
+  readonly onLearnt?: (how: Learnt) => void
 }
 
 export interface StoreFacts {
@@ -36,54 +53,66 @@ export interface StoreFacts {
   readonly isStalled: boolean
   readonly isCatchingUp: boolean
   readonly damagedSegments: readonly number[]
+  /** What was cut off the end of the log when it was opened. */
+  readonly cut: LogCut | undefined
+  readonly reserve: ReserveFacts
   /** The highest that is durable. */
   readonly syncedLsn: number
+  /** How the index came to be at this start. */
+  readonly index: IndexFacts
 }
 
 export class Store extends Closeable {
   readonly machine: StoreMachine
   readonly index: RecordIndex
   readonly leases: leases.LeaseCore
+  readonly marks = createMarks()
   readonly #options: StoreOptions
   readonly #stop = new AbortController()
-  #journal: Journal | undefined
+  #open: { readonly journal: Journal; readonly keeper: IndexKeeper } | undefined
   #catchingUp: Promise<void> | undefined
-  #liveEnd: Position | undefined
 
-  private constructor(machine: StoreMachine, options: StoreOptions, index: RecordIndex) {
+  constructor(machine: StoreMachine, options: StoreOptions) {
     super(machine, `store ${options.path}`)
     this.machine = machine
     this.#options = options
-    this.index = index
+    this.index = new RecordIndex({ salt: machine.random.bytes(SALT_BYTES), heldBy })
     this.leases = leases.createLeases(options.leaseMs ?? LEASE_MS, machine.clock.now())
   }
 
-  /** Opens the index; the store is of use after `start`. */
-  static async open(machine: StoreMachine, options: StoreOptions): Promise<Store> {
-    const inlineKinds = [KIND.object, KIND.hold]
-    const index = await RecordIndex.open(machine, { path: `${options.path}/index`, inlineKinds })
-    return new Store(machine, options, index)
-  }
-
-  /** Opens the journal and replays what the index lacks: here if that is little, else while the store serves. */
-  async start(views: IndexViews): Promise<void> {
+  /** Opens the journal and reads what the index needs: here if that is little, else while the store serves. */
+  async start(): Promise<void> {
     const { path, ...options } = this.#options
-    this.index.setViews(views)
-    const { watermark, store } = this.index
-    const sink = (records: readonly PlacedRecord[], end: Position): void => this.#sink(records, end)
-    const journal = await Journal.open(this.machine, { ...options, path: `${path}/journal`, watermark, store, sink })
-    this.#journal = journal
-    await this.index.adopt(journal.storeId)
-    const behindBytes = journal.bytesAfter(this.index.watermark)
-    this.#catchingUp = this.#catchUp(journal)
-    // Up to a segment takes a fraction of a second; more than that is missing only when the index was lost.
-    if (behindBytes <= journal.segmentBytes) await this.#catchingUp
+    const sink = (records: readonly PlacedRecord[]): void => this.#sink(records)
+    const onSealed = (): void => this.#open?.keeper.sealed()
+    const at = `${path}/journal`
+    const place = { path: at, holdsReserve: true }
+    const hint = await durableHint(this.machine, at, options.ioTimeoutMs)
+    const journal = await Journal.open(this.machine, { ...options, ...hint, ...place, sink, onSealed })
+    const { machine, index } = this
+    const reserveBytes = options.reserveBytes ?? 2 * journal.segmentBytes
+    const { onLearnt } = options
+    const parts = { machine, journal, index, reserveBytes, onLearnt }
+    const keeper = new IndexKeeper({ ...parts, holdKind: KIND.hold, heldBy })
+    this.#open = { journal, keeper }
+    const isLittle = await keeper.begin()
+    this.#catchingUp = this.#load(keeper)
+    if (isLittle) await this.#catchingUp
     else this.#catchingUp.catch((error: unknown) => this.#stuck(error))
   }
 
   get journal(): Journal {
-    if (this.#journal === undefined) throw new CairnError('Canceled', 'The store is not open.')
-    return this.#journal
+    return this.#opened().journal
+  }
+
+  /** For the compactor. */
+  get keeper(): IndexKeeper {
+    return this.#opened().keeper
+  }
+
+  #opened(): { readonly journal: Journal; readonly keeper: IndexKeeper } {
+    if (this.#open === undefined) throw new CairnError('Canceled', 'The store is not open.')
+    return this.#open
   }
 
   facts(): StoreFacts {
@@ -92,10 +121,48 @@ export class Store extends Closeable {
     return {
       unready: journal.unready,
       isStalled: journal.isStalled,
-      isCatchingUp: this.#catchingUp !== undefined,
+      isCatchingUp: !this.index.isComplete,
       syncedLsn: journal.syncedLsn,
-      damagedSegments: [...journal.unreadable, ...damaged.map(({ number }) => number)],
+      cut: journal.cut,
+      reserve: journal.reserve,
+      index: this.keeper.facts,
+      damagedSegments: [...journal.unreadable, ...this.keeper.lost, ...damaged.map(({ number }) => number)],
     }
+  }
+
+  /**
+   * What of the journal cannot be read, in a sentence; `undefined` if nothing is hidden. Whatever is hidden may refer to
+   * anything. A record whose header is sound hides nothing if it is a chunk, a delete, or not the newest of its id.
+   */
+  async blindness(): Promise<string | undefined> {
+    const [unreadable] = [...this.journal.unreadable, ...this.keeper.lost]
+    if (unreadable !== undefined) return `Segment ${unreadable} cannot be read.`
+    for (const { number, damage } of this.journal.segments()) {
+      for (const { from, to } of damage) {
+        const header = await this.#headerOf(number, from, to)
+        if (header === undefined || this.#hides(header)) return `Segment ${number} is damaged at byte ${from}.`
+      }
+    }
+    return undefined
+  }
+
+  #hides({ kind, id, lsn, flags }: RecordHeader): boolean {
+    if (kind === KIND.chunk || (flags & TOMBSTONE) !== 0) return false
+    return (this.index.get(kind, id)?.lsn ?? 0) <= lsn
+  }
+
+  /** The header of the one record that fills this stretch, if it is sound. */
+  async #headerOf(segment: number, from: number, to: number): Promise<RecordHeader | undefined> {
+    for (let padding = 0; padding < RECORD_ALIGNMENT; padding += 1) {
+      const length = to - from - RECORD_HEADER_BYTES - padding
+      if (length < 0) return undefined
+      try {
+        return await this.journal.readHeader({ segment, offset: from, length })
+      } catch (error) {
+        if (!isKind(error, 'Integrity') && !isKind(error, 'NotFound')) throw error
+      }
+    }
+    return undefined
   }
 
   /** Resolves when everything in the journal is in the index. */
@@ -103,28 +170,78 @@ export class Store extends Closeable {
     await this.#catchingUp
   }
 
-  /** The newest record of this kind and id that is not a tombstone. While the index catches up there is no answer. */
+  /** The newest record of this kind and id that is not a tombstone; 503 while something newer may be unread. */
   lookup(kind: number, id: Uint8Array): IndexEntry | undefined {
-    // What is found might have been deleted, what is not found might be there: later records tell, and are not read yet.
-    if (this.#catchingUp !== undefined) throw stillReading()
-    const entry = this.index.get(kind, id)
+    const entry = this.lookupNewest(kind, id)
     return entry?.isTombstone === true ? undefined : entry
   }
 
   /** The same, tombstones too. */
   lookupNewest(kind: number, id: Uint8Array): IndexEntry | undefined {
-    if (this.#catchingUp !== undefined) throw stillReading()
-    return this.index.get(kind, id)
+    const entry = this.index.get(kind, id)
+    // What is found might have been deleted, what is not found might be there: what is not read yet would tell.
+    if (!this.index.isDefinitive(entry)) throw stillReading()
+    return entry
+  }
+
+  /** What was found at this place is not what was looked for. False if the place is right, and just damaged. */
+  async isMended(kind: number, id: Uint8Array, { place, lsn }: IndexEntry): Promise<boolean> {
+    await this.keeper.mend(kind, id)
+    const now = this.index.get(kind, id)
+    return now?.lsn !== lsn || !isSamePlace(now.place, place)
+  }
+
+  /** Whether what lies there was found damaged or lost, by whoever read it. */
+  isDamagedAt(place: Place): boolean {
+    return this.keeper.isLost(place.segment) || this.journal.isDamagedAt(place)
+  }
+
+  /** The newest record of this kind and id, read and proved; `undefined` if there is none, or it is a tombstone. */
+  async read(kind: number, id: Uint8Array): Promise<(RecordHeader & { readonly payload: Uint8Array }) | undefined> {
+    for (let look = 1; ; look += 1) {
+      const entry = this.lookup(kind, id)
+      if (entry === undefined) return undefined
+      try {
+        const record = await this.journal.read(entry.place)
+        if (record.kind === kind && equalBytes(record.id, id)) return record
+        throw new CairnError('Integrity', 'A record is not where the index says it is.')
+      } catch (error) {
+        // It may have moved while it was read, or never have been there.
+        const isPassing = isKind(error, 'NotFound') || isKind(error, 'Integrity')
+        if (this.keeper.isLost(entry.place.segment)) throw damagedRecord()
+        if (!isPassing || look === LOOKS_MAX || !(await this.#isElsewhere(kind, id, entry))) throw asRefusal(error)
+      }
+    }
+  }
+
+  async #isElsewhere(kind: number, id: Uint8Array, entry: IndexEntry): Promise<boolean> {
+    const now = this.index.get(kind, id)
+    if (now === undefined || !isSamePlace(now.place, entry.place)) return true
+    return await this.isMended(kind, id, entry)
+  }
+
+  /** Throws while the index is incomplete: for answers that need all of it. */
+  mustBeComplete(): void {
+    if (!this.index.isComplete) throw stillReading()
+  }
+
+  /** Records of a kind in order of id, after the given one, tombstones among them. Waits for the index to be complete. */
+  async records(kind: number, after: Uint8Array | undefined, limit: number): Promise<ListedRecord[]> {
+    await this.caughtUp()
+    this.mustBeComplete()
+    try {
+      return await this.keeper.list(kind, after, limit)
+    } catch (error) {
+      throw asRefusal(error)
+    }
   }
 
   /** Ids of a kind in order, after the given one; tombstones are passed over. */
   async list(kind: number, after: Address | undefined, limit: number): Promise<Address[]> {
-    await this.caughtUp()
-    await this.index.flush()
     const found: Address[] = []
     let from = after === undefined ? undefined : digestOf(after)
     while (found.length < limit) {
-      const page = [...this.index.stored(kind, from, limit)]
+      const page = await this.records(kind, from, limit)
       if (page.length === 0) break
       for (const { id, entry } of page) {
         if (!entry.isTombstone && found.length < limit) found.push(addressFromDigest(id))
@@ -134,12 +251,8 @@ export class Store extends Closeable {
     return found
   }
 
-  /** Puts records in line; `StorageBusy` when the index is too far behind to remember more. */
+  /** Puts records in line. */
   submit(drafts: readonly Draft[], options: SubmitOptions = {}): Submission {
-    if (this.index.isOverfull) {
-      const detail = 'The index is behind the journal; try again shortly.'
-      throw new CairnError('StorageBusy', detail, { code: 'index_behind', retryAfterMs: 1_000 })
-    }
     return this.journal.submit(drafts, options)
   }
 
@@ -153,39 +266,64 @@ export class Store extends Closeable {
 
   protected override async release(): Promise<void> {
     this.#stop.abort()
-    await this.#journal?.finish()
+    await this.#open?.journal.finish()
     await Promise.allSettled([this.#catchingUp])
-    // The last batch may still have to read pages.
-    await this.index.close()
-    await this.#journal?.close()
+    await this.#open?.keeper.close()
+    await this.#open?.journal.close()
   }
 
-  async #catchUp(journal: Journal): Promise<void> {
-    let lsn = 0
-    for await (const event of journal.replay(this.index.watermark)) {
-      if (this.#stop.signal.aborted) return
-      if (event.tag === 'damage') continue
-      this.index.apply(event)
-      lsn = Math.max(lsn, event.lsn)
-      if (!this.index.isOverfull) continue
-      // From here a restart goes on instead of beginning again.
-      this.index.advance({ ...event.end, lsn })
-      await this.index.flush()
+  async #load(keeper: IndexKeeper): Promise<void> {
+    await keeper.load(this.#stop.signal)
+    if (this.index.isComplete) await this.#forgetOldIndex()
+  }
+
+  /** Version 0.1 kept an index in files of its own; the journal has all that was in it. */
+  async #forgetOldIndex(): Promise<void> {
+    const { disk, log } = this.machine
+    for (const name of ['data.mdb', 'lock.mdb']) {
+      const path = `${this.#options.path}/index/${name}`
+      try {
+        await disk.unlink(path)
+        log.info({ path }, 'an index of an older version is not needed any more and was removed')
+      } catch (error) {
+        // Whatever keeps it there, it is not used.
+        if (!isKind(error, 'NotFound')) log.warn({ path, error }, 'an index of an older version could not be removed')
+      }
     }
-    this.#catchingUp = undefined
-    const end = this.#liveEnd ?? journal.openedAt
-    if (end !== undefined) this.index.advance({ ...end, lsn: journal.syncedLsn })
   }
 
   #stuck(error: unknown): void {
     if (!this.#stop.signal.aborted) this.machine.log.error({ error }, 'the index cannot be brought up to date')
   }
 
-  #sink(records: readonly PlacedRecord[], end: Position): void {
-    for (const record of records) this.index.applyNewest(record)
-    this.#liveEnd = end
-    if (this.#catchingUp === undefined) this.index.advance({ ...end, lsn: this.journal.syncedLsn })
+  #sink(records: readonly PlacedRecord[]): void {
+    this.keeper.note(records)
   }
+}
+
+function heldBy({ kind, payload }: Draft): Uint8Array | undefined {
+  if (kind !== KIND.hold) return undefined
+  try {
+    return decodeHold(payload).object
+  } catch {
+    // Who asks for the holds of an object is told that some hold cannot be read.
+    return undefined
+  }
+}
+
+/**
+ * A drive that fails to read fails this request, and is no defect of ours. Nor is what was asked for gone because the
+ * segments it lay in went again and again while it was looked for.
+ */
+function asRefusal(error: unknown): CairnError {
+  const cause = toCairnError(error)
+  if (cause.kind !== 'Internal' && cause.kind !== 'NotFound') return cause
+  const detail = 'The drive could not be read; try again.'
+  return new CairnError('StorageBusy', detail, { code: 'read_failed', retryAfterMs: 1_000, cause })
+}
+
+function damagedRecord(): CairnError {
+  return new CairnError('Integrity', 'A record of the journal is damaged.', { code: 'record_damaged' })
 }
 
 function stillReading(): CairnError {

@@ -1,5 +1,5 @@
 import { type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
-import { MemoryDisk, MemoryKvOpener, systemCrypto } from '@cairn/platform'
+import { MemoryDisk, systemCrypto } from '@cairn/platform'
 import type { StoreMachine } from '../src/machine.ts'
 
 export interface TestMachine extends StoreMachine, VirtualRuntime {
@@ -14,7 +14,12 @@ export function memoryMachine(capacityBytes = 256 * 1024 * 1024): TestMachine {
   return {
     ...runtime,
     disk: new MemoryDisk(runtime, capacityBytes),
-    kv: new MemoryKvOpener(runtime),
     crypto: systemCrypto,
   }
+}
+
+/** Removes what the store at this path keeps of its index on the drive. */
+export async function loseSideFiles({ disk }: StoreMachine, path: string): Promise<void> {
+  const journal = `${path}/journal`
+  for (const { name } of await disk.list(journal)) if (name.endsWith('.idx')) await disk.unlink(`${journal}/${name}`)
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { isKind, leaks } from '@cairn/kernel'
-import { MemoryKvOpener } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
 import { Storage } from '../src/storage.ts'
-import { memoryMachine, type TestMachine } from './machine.ts'
+import { readFile } from './damage.ts'
+import { loseSideFiles, memoryMachine, type TestMachine } from './machine.ts'
 
 const OPTIONS = { path: 'data', segmentBytes: 64 * 1024, cacheBytes: 64 * 1024 }
 const BYTES = Uint8Array.from({ length: 700 }, (_, at) => at & 0xff)
@@ -58,7 +58,7 @@ test('the newest version wins, whatever the order of arrival; a put as new as a 
 test('a delete is remembered where there is no copy, over restarts and a lost index', async () => {
   await remove(7)
   await storage.close()
-  machine = { ...machine, kv: new MemoryKvOpener(machine) }
+  await loseSideFiles(machine, OPTIONS.path)
   storage = await Storage.open(machine, OPTIONS)
   await storage.caughtUp()
   assert.equal(await known(), 'tombstone 7')
@@ -81,11 +81,11 @@ test('an object that is put again can be read all the while', async () => {
 
 test('what is held is refused, unless the delete was agreed on elsewhere; then its holds go too', async () => {
   await put(1, ['mailbox', 'registry'])
-  assert.deepEqual(storage.objects.holds.owners(ID).sort(), ['mailbox', 'registry'])
+  assert.deepEqual((await storage.objects.holds.owners(ID)).sort(), ['mailbox', 'registry'])
   await assert.rejects(remove(2), { code: 'referenced' })
   await remove(2, true)
   assert.equal(await known(), 'tombstone 2')
-  assert.deepEqual(storage.objects.holds.owners(ID), [])
+  assert.deepEqual(await storage.objects.holds.owners(ID), [])
   assert.equal(await put(3), 'new')
   await remove(4)
   assert.equal(await known(), 'tombstone 4')
@@ -109,7 +109,7 @@ test('who comes to hold a copy while it is let go of does not hold the next one'
     const held = storage.objects.hold('mailbox', ID).catch((error: unknown) => assert.ok(isKind(error, 'NotFound')))
     await Promise.all([dropped, held])
     await put(2 * steps + 2)
-    assert.deepEqual(storage.objects.holds.owners(ID), [], `after ${steps} steps`)
+    assert.deepEqual(await storage.objects.holds.owners(ID), [], `after ${steps} steps`)
     await storage.copies.drop(ID, 2 * steps + 2)
   }
 })
@@ -121,4 +121,62 @@ test('of a put and a delete at the same time the newer one is left', async () =>
     await Promise.allSettled([put(isPutNewer ? high : low), remove(isPutNewer ? low : high)])
     assert.equal(await known(), isPutNewer ? `object ${high}` : `tombstone ${high}`)
   }
+})
+
+/** Rots the end of the record that was written last, under the open store. */
+async function rotLast(): Promise<void> {
+  const path = 'data/journal/0000000001.seg'
+  const bytes = await readFile(machine, path)
+  const at = bytes.findLastIndex((byte) => byte !== 0)
+  bytes[at] = bytes[at]! ^ 1
+  await using file = await machine.disk.open(path, { mode: 'append' })
+  await file.truncate(0)
+  await file.append([bytes])
+}
+
+test('a record that rots after it was read is taken for a copy until it is read again, and is put anew', async () => {
+  await put(3)
+  assert.equal(await known(), 'object 3')
+  await storage.close()
+  storage = await Storage.open(machine, OPTIONS)
+  assert.equal(await known(), 'object 3')
+  await rotLast()
+  await assert.rejects(storage.objects.stat(ID), { code: 'record_damaged' })
+  assert.deepEqual(await storage.copies.known(ID), { tag: 'absent', isDamaged: true })
+  assert.deepEqual(await storage.copies.page(undefined, 10), [])
+  assert.equal(await put(3), 'present')
+  assert.equal(await known(), 'object 3')
+  assert.equal((await storage.objects.stat(ID))?.size, BYTES.length)
+})
+
+test('a put over a record that rotted since it was read writes it anew', async () => {
+  await put(3)
+  await storage.close()
+  storage = await Storage.open(machine, OPTIONS)
+  assert.equal(await known(), 'object 3')
+  await rotLast()
+  assert.equal(await put(4), 'present')
+  assert.equal(await known(), 'object 4')
+})
+
+test('what a scrub finds damaged is no copy, whatever is remembered of it', async () => {
+  await put(3)
+  assert.equal(await known(), 'object 3')
+  assert.equal((await storage.objects.stat(ID))?.version, 3)
+  await rotLast()
+  for await (const _ of storage.scrub.read({ from: undefined, upToLsn: storage.facts().syncedLsn })) continue
+  assert.deepEqual(await storage.copies.known(ID), { tag: 'absent', isDamaged: true })
+  await put(3)
+  assert.equal(await known(), 'object 3')
+})
+
+test('a delete whose record rotted is one of the lowest version, and the object can be put again', async () => {
+  await put(3)
+  await remove(5)
+  await rotLast()
+  assert.equal(await known(), 'tombstone 0')
+  assert.deepEqual(await storage.copies.page(undefined, 10), [{ id: ID, known: { tag: 'tombstone', version: 0 } }])
+  assert.equal(await storage.objects.stat(ID), undefined)
+  assert.equal(await put(4), 'new')
+  assert.equal(await known(), 'object 4')
 })

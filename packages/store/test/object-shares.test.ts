@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { leaks } from '@cairn/kernel'
-import { MemoryKvOpener } from '@cairn/platform'
 import { type Address, addressOf, digestOf, ManifestBuilder } from '@cairn/wire'
 import { Storage } from '../src/storage.ts'
-import { memoryMachine, type TestMachine } from './machine.ts'
+import { loseSideFiles, memoryMachine, type TestMachine } from './machine.ts'
 
 const CHUNK_SIZE = 16_384
 const LEASE_MS = 60 * 60 * 1000
@@ -45,7 +44,7 @@ async function commitShare(share: readonly Uint8Array[], version: number, genera
 
 async function sweep(): Promise<void> {
   machine.clock.advance(2 * LEASE_MS)
-  await storage.sweeper.sweep(undefined, 1000)
+  assert.equal((await storage.sweeper.sweep(1000)).isOver, true)
 }
 
 async function left(): Promise<Address[]> {
@@ -89,7 +88,7 @@ test('a share grows, survives a restart and a lost index, and goes with its obje
   assert.equal(await commitShare([CHUNKS[0]!, PARITY[0]!], 1), 'present')
   assert.equal(await commitShare([CHUNKS[0]!], 1), 'present')
   await storage.close()
-  machine = { ...machine, kv: new MemoryKvOpener(machine) }
+  await loseSideFiles(machine, OPTIONS.path)
   storage = await Storage.open(machine, OPTIONS)
   await storage.caughtUp()
   await sweep()

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { CairnError, leaks } from '@cairn/kernel'
-import { type KvOpener, MemoryKvOpener } from '@cairn/platform'
+import { leaks } from '@cairn/kernel'
 import { type Address, addressFromDigest, addressOf, type Manifest, ManifestBuilder } from '@cairn/wire'
 import { Storage, type StorageOptions } from '../src/storage.ts'
-import { memoryMachine, type TestMachine } from './machine.ts'
+import { readFile, writeFile } from './damage.ts'
+import { loseSideFiles, memoryMachine, type TestMachine } from './machine.ts'
 
 const CHUNK_SIZE = 16 * 1024
 const LEASE_MS = 1_000
@@ -31,7 +31,7 @@ afterEach(async () => {
 
 async function reopen({ loseIndex = false } = {}): Promise<void> {
   await storage.close()
-  if (loseIndex) machine = { ...machine, kv: new MemoryKvOpener(machine) }
+  if (loseIndex) await loseSideFiles(machine, OPTIONS.path)
   storage = await Storage.open(machine, OPTIONS)
   await storage.caughtUp()
 }
@@ -71,11 +71,10 @@ async function store(object: Sample): Promise<void> {
 async function sweepAll(): Promise<number> {
   machine.clock.advance(2 * LEASE_MS)
   let removed = 0
-  for (let cursor: Uint8Array | undefined; ; ) {
-    const report = await storage.sweeper.sweep(cursor, 4)
+  for (;;) {
+    const report = await storage.sweeper.sweep(4)
     removed += report.removed
-    cursor = report.cursor
-    if (cursor === undefined) return removed
+    if (report.isOver) return removed
   }
 }
 
@@ -120,7 +119,7 @@ test('the sweeper takes what nobody refers to and no upload keeps, and nothing e
   await store(dropped)
   await send(shared, 'still sending')
   assert.equal(await storage.objects.remove(dropped.id), true)
-  assert.equal((await storage.sweeper.sweep(undefined, 100)).removed, 0, 'not within one lease time of the start')
+  assert.equal((await storage.sweeper.sweep(100)).removed, 0, 'not within one lease time of the start')
   machine.clock.advance(LEASE_MS)
   assert.deepEqual(
     await storage.chunks.missing(
@@ -129,7 +128,7 @@ test('the sweeper takes what nobody refers to and no upload keeps, and nothing e
     ),
     [],
   )
-  const report = await storage.sweeper.sweep(undefined, 100)
+  const report = await storage.sweeper.sweep(100)
   assert.equal(report.removed, dropped.chunks.length + 1, 'its chunks and the page that lists them')
   assert.equal(await isWhole(kept), true)
   assert.equal(await isWhole(shared), true)
@@ -244,18 +243,24 @@ test('an index that is lost is rebuilt whole: objects, deletions and references'
   )
 })
 
-test('while a lost index is rebuilt, nothing is answered that later records might deny', async () => {
-  const object = sample(1, 100)
-  await store(object)
+test('while a lost index is rebuilt, only what nothing unread can deny is answered', async () => {
+  const [removed, kept, late] = [sample(1, 100), sample(2, 100), sample(3, 100)]
+  await store(removed)
+  await store(kept)
   for (let seed = 0; seed < 8; seed += 1) await send(sample(50 + seed, CHUNK_SIZE), 'u')
-  await storage.objects.remove(object.id)
+  await storage.objects.remove(removed.id)
   await storage.close()
-  machine = { ...machine, kv: new MemoryKvOpener(machine) }
+  await loseSideFiles(machine, OPTIONS.path)
   storage = await Storage.open(machine, OPTIONS)
   assert.equal(storage.facts().isCatchingUp, true)
-  await assert.rejects(storage.objects.stat(object.id), { kind: 'StorageBusy', code: 'rebuilding' })
+  assert.equal(await storage.objects.stat(removed.id), undefined, 'its tombstone is newer than what is not read yet')
+  const rebuilding = { kind: 'StorageBusy', code: 'rebuilding' }
+  await assert.rejects(storage.objects.stat(kept.id), rebuilding)
+  await assert.rejects(storage.objects.stat(late.id), rebuilding)
+  await assert.rejects(storage.objects.remove(kept.id), rebuilding)
   await storage.caughtUp()
-  assert.equal(await storage.objects.stat(object.id), undefined)
+  assert.equal(await isWhole(kept), true)
+  assert.equal(await storage.objects.stat(late.id), undefined)
   assert.equal(storage.facts().isCatchingUp, false)
 })
 
@@ -292,6 +297,55 @@ test('damaged bytes are never handed out, do not count as there, and are healed 
   assert.equal(await storage.chunks.put(id, bytes, { upload: 'u' }), 'new')
   using held = await storage.chunks.read(id)
   assert.deepEqual(held?.bytes, bytes)
+})
+
+test('a delete whose record is damaged stays one, is listed, and is written anew when it is asked for again', async () => {
+  const object = sample(1, 2 * CHUNK_SIZE)
+  await store(object)
+  await storage.copies.remove(object.id, { version: 5, isAgreed: true })
+  const segments = (await machine.disk.list('data/journal')).filter(({ name }) => name.endsWith('.seg'))
+  const name = `data/journal/${segments.at(-1)?.name ?? ''}`
+  const bytes = await readFile(machine, name)
+  // The last thing in a tombstone is its version.
+  const at = bytes.findLastIndex((byte) => byte !== 0)
+  bytes[at] = bytes[at]! ^ 1
+  await storage.close()
+  await writeFile(machine, name, bytes)
+  storage = await Storage.open(machine, OPTIONS)
+  const lowest = { tag: 'tombstone', version: 0 } as const
+  assert.deepEqual(await storage.copies.page(undefined, 10), [{ id: object.id, known: lowest }])
+  assert.deepEqual(await storage.copies.known(object.id), lowest)
+  await storage.copies.remove(object.id, { version: 5, isAgreed: true })
+  assert.deepEqual(await storage.copies.known(object.id), { tag: 'tombstone', version: 5 })
+  await reopen()
+  assert.deepEqual(await storage.copies.known(object.id), { tag: 'tombstone', version: 5 })
+})
+
+test('an object whose record is damaged is whole once it is put again', async () => {
+  for (const [round, put] of [
+    async (object: Sample) => await commit(object, 'v'),
+    async ({ id, size, manifest }: Sample) =>
+      await storage.copies.commit({ id, size, type: '', chunkSize: CHUNK_SIZE, manifest, upload: 'v', version: 3 }),
+  ].entries()) {
+    const object = sample(1 + round, 2 * CHUNK_SIZE)
+    await store(object)
+    const segments = (await machine.disk.list('data/journal')).filter(({ name }) => name.endsWith('.seg'))
+    const name = `data/journal/${segments.at(-1)?.name ?? ''}`
+    const bytes = await readFile(machine, name)
+    // The record of an object is the last that a commit writes; the end of it is its list of pages.
+    const at = bytes.findLastIndex((byte) => byte !== 0) - 4
+    bytes[at] = bytes[at]! ^ 1
+    await storage.close()
+    await writeFile(machine, name, bytes)
+    storage = await Storage.open(machine, OPTIONS)
+    await assert.rejects(storage.objects.stat(object.id), { kind: 'Integrity' })
+    await send(object, 'v')
+    await put(object)
+    assert.equal((await storage.objects.stat(object.id))?.size, object.size)
+    assert.equal(await isWhole(object), true)
+    await reopen()
+    assert.equal((await storage.objects.stat(object.id))?.size, object.size)
+  }
 })
 
 test('an object that has lost a page of its list is whole once it is put again, and stays so', async () => {
@@ -343,33 +397,4 @@ test('a chunk that was removed while it was read is not read again', async () =>
   ;(await reading)?.[Symbol.dispose]()
   assert.equal(await removal, true)
   assert.equal(await storage.chunks.read(id), undefined)
-})
-
-test('what is asked of a store after it was closed does not open its index again', async () => {
-  await storage.close()
-  let fails = true
-  const kv: KvOpener = {
-    open: async (path, options) => {
-      const opened = await machine.kv.open(path, options)
-      return {
-        get: (key) => opened.get(key),
-        range: (range) => opened.range(range),
-        commit: async (operations) => {
-          if (fails) throw new CairnError('StorageBusy', 'The disk is full.', { code: 'no_space' })
-          await opened.commit(operations)
-        },
-        close: async () => await opened.close(),
-        [Symbol.asyncDispose]: async () => await opened.close(),
-      }
-    },
-  }
-  const full = await Storage.open({ ...machine, kv }, OPTIONS)
-  const bytes = Buffer.from('a chunk')
-  await full.chunks.put(addressOf(bytes), bytes, { upload: 'one' })
-  await full.close()
-  fails = false
-  await assert.rejects(full.objects.remove(addressOf(bytes)), { code: 'kv_closed' })
-  storage = await Storage.open(machine, OPTIONS)
-  using held = await storage.chunks.read(addressOf(bytes))
-  assert.ok(held !== undefined && Buffer.compare(held.bytes, bytes) === 0)
 })

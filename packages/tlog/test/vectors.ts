@@ -1,11 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
-const VECTORS = new URL('../../../../shared/vectors/', import.meta.url)
-
-/** Why a test of published vectors cannot run, or false. */
-export const VECTORS_MISSING = existsSync(VECTORS)
-  ? false
-  : 'published vectors are not beside this repository (../shared/vectors)'
+const VECTORS = new URL('../../../verify/vectors/', import.meta.url)
 
 /** Every JSON file below a folder of the published vectors, by its path. */
 export function readVectors<T>(folder: string): [string, T][] {

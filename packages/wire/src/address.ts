@@ -72,10 +72,20 @@ export function addressFromCid(text: string): Address {
   return addressFromDigest(cid.multihash.digest)
 }
 
+/**
+ * The address a CID of anyone's stands for, in whatever base it is spelled; undefined if it names bytes by another hash
+ * or codec, which no object of ours has. `Malformed` for what is no CID.
+ */
+export function knownAddressOfCid(text: string): Address | undefined {
+  const { version, code, multihash } = parseCid(text)
+  if (version !== 1 || code !== RAW || multihash.code !== BLAKE3 || multihash.size !== DIGEST_BYTES) return undefined
+  return addressFromDigest(multihash.digest)
+}
+
 function parseCid(text: string): CID {
   try {
     return CID.parse(text)
   } catch (cause) {
-    throw new CairnError('Malformed', 'This is not a CID; one starts with "bafkr4i".', { cause })
+    throw new CairnError('Malformed', 'This is not a CID; one of an object here starts with "bafkr4i".', { cause })
   }
 }

@@ -5,6 +5,7 @@ export {
   addressOf,
   cidFromAddress,
   digestOf,
+  knownAddressOfCid,
   parseAddress,
 } from './address.ts'
 export { spellBytes, spellCount, spellSeconds } from './amounts.ts'
@@ -87,4 +88,5 @@ export {
   type Token,
 } from './token.ts'
 export { decodeTree, encodeTree, MAX_TREE_BYTES, type TreeEntry } from './tree.ts'
+export { entryNamed, treeOffsets } from './tree-lookup.ts'
 export * as wasm from './wasm-assembler.ts'

@@ -6,7 +6,7 @@ import { edgeSection, routeConfigs } from './config.ts'
 test('the defaults start: offline, no packs, no upstreams, names below localhost', () => {
   const { mode, packs, routes, ingress, retry, bind_addr: address } = edgeSection.parse({})
   assert.deepEqual([mode, packs, routes, address], ['offline', [], {}, '127.0.0.1:7074'])
-  assert.deepEqual([ingress.max_rps, ingress.max_inflight, ingress.hosts], [500, 512, ['*.localhost']])
+  assert.deepEqual([ingress.max_rps, ingress.max_inflight, ingress.hosts], [500, 1024, ['*.localhost']])
   assert.deepEqual(retry.live_fill, { base_ms: 50, max_ms: 800, max_retries: 2, jitter: true })
 })
 

@@ -1,5 +1,5 @@
 import { byteSize, duration, ingressSection, listenKeys, section, setting } from '@cairn/platform'
-import { parseAddress } from '@cairn/wire'
+import { MAX_TREE_BYTES, parseAddress } from '@cairn/wire'
 import { z } from 'zod'
 
 export const EDGE_PORT_OFFSET = 4
@@ -104,7 +104,8 @@ function casKeys() {
 /** `[edge]` */
 export const edgeSection = section({
   ...listenKeys(7070 + EDGE_PORT_OFFSET),
-  ingress: ingressSection({ max_rps: 500, burst: 500, hosts: ['*.localhost'] }),
+  // More than `work` (512) and its workers (64) hold: when the line is full, what is stored is still served.
+  ingress: ingressSection({ max_rps: 500, burst: 500, max_inflight: 1024, hosts: ['*.localhost'] }),
   drain_deadline: setting(duration({ min: 1000, max: 5000 }), {
     default: '3s',
     reload: 'restart',
@@ -142,6 +143,11 @@ export const edgeSection = section({
     default: {},
     reload: 'live',
     does: 'Websites on their own origin: `docs = "site@1.0"` at `docs.localhost`, `"docs.example.org" = …` at that host.',
+  }),
+  max_directory_bytes: setting(byteSize({ min: 1024, max: MAX_TREE_BYTES }), {
+    default: '4MiB',
+    reload: 'live',
+    does: 'Largest directory of a site, about 60 000 files; a larger one is 422 `directory_too_large`.',
   }),
   http: section({
     enable_multi_range: setting(z.boolean(), {

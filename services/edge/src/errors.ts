@@ -91,6 +91,12 @@ export function noSuchName(name: string): CairnError {
   return new CairnError('NotFound', `Nobody knows the name ${JSON.stringify(name)}; commit it to the registry first.`)
 }
 
+/** Reading it would take too much time and memory for a request. */
+export function directoryTooLarge(id: Address, bytesMax: number, cause: unknown): CairnError {
+  const detail = `The directory ${id} has more than ${bytesMax} bytes; split it into sub-directories, or raise edge.max_directory_bytes.`
+  return new CairnError('Malformed', detail, { code: 'directory_too_large', status: 422, cause })
+}
+
 export function noSuchFile(path: string): CairnError {
   return new CairnError('NotFound', `The site has no file ${JSON.stringify(path)}.`)
 }

@@ -3,7 +3,7 @@ import { type Listen, runService, type ServiceHost, type ServiceModule, type Sta
 import { EDGE_PORT_OFFSET, type EdgeConfig, edgeSection } from './config.ts'
 import { EDGE_CODES } from './errors.ts'
 import { countProblem, EDGE_METRICS } from './metrics.ts'
-import { type EdgeParts, type EdgeSurroundings, openParts } from './parts.ts'
+import { checkParts, type EdgeParts, type EdgeSurroundings, openParts } from './parts.ts'
 import { edgeRoutes, siteRouteTable } from './routes.ts'
 import { summaryOf } from './summary.ts'
 import { startTasks } from './tasks.ts'
@@ -36,7 +36,11 @@ export async function runParts(host: EdgeHost, parts: EdgeParts): Promise<Starte
         sites: { routes: siteRouteTable(parts), hosts: () => [...parts.siteNames().keys()] },
         codes: EDGE_CODES,
         reasonHeader: 'X-Reason',
-        onProblem: (code) => countProblem(host.platform.metrics, code),
+        onProblem: (code, { isHandled }, original) => {
+          countProblem(host.platform.metrics, code)
+          // Refused before its handler, and not for its rate: too many are in flight.
+          if (original === 'busy' && !isHandled) parts.fills.shed()
+        },
         intake: [parts.fills.queue],
         events: parts.events,
         close: parts.close,
@@ -53,4 +57,5 @@ export const EDGE: ServiceModule<EdgeConfig> = {
   schema: edgeSection,
   metrics: EDGE_METRICS,
   start: startEdge,
+  check: checkParts,
 }

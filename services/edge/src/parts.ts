@@ -23,6 +23,7 @@ import { packOpener } from './packs/open-pack.ts'
 import { PackAnswers } from './packs/pack-answers.ts'
 import type { OpenPack } from './packs/pack-source.ts'
 import { PackTable } from './packs/pack-table.ts'
+import { Directories } from './sites/directories.ts'
 import { siteHosts } from './sites/hosts.ts'
 import { Names } from './sites/names.ts'
 import { SiteAnswers } from './sites/site-answers.ts'
@@ -97,6 +98,7 @@ function joinParts(host: PartsHost, config: () => EdgeConfig, cas: Cas, addedPac
       ? undefined
       : new ProviderFills({ runtime: platform, config, index, cas, events, isAmnesiac, reach: reachProvider })
   const objects = new ObjectAnswers({ runtime: platform, config, storage, cas, fills, providers })
+  const directories = new Directories({ runtime: platform, workers: platform.workers, config, objects })
   const packTable = new PackTable(platform, events, openPack)
   return {
     runtime: platform,
@@ -104,7 +106,7 @@ function joinParts(host: PartsHost, config: () => EdgeConfig, cas: Cas, addedPac
     cas,
     fills,
     objects,
-    sites: new SiteAnswers(platform, new Names(platform, index), objects),
+    sites: new SiteAnswers(new Names(platform, index), objects, directories),
     siteNames: derived(config, siteHosts),
     upstream: new UpstreamAnswers({
       runtime: platform,
@@ -125,7 +127,7 @@ function joinParts(host: PartsHost, config: () => EdgeConfig, cas: Cas, addedPac
     events,
     close: async () => {
       // A queue that was never opened to requests is closed here; closing twice is closing once.
-      fills.queue.abort()
+      fills.close()
       events.close()
       providers?.close()
       await packTable.close()
@@ -159,6 +161,11 @@ function derived<T>(config: () => EdgeConfig, make: (config: EdgeConfig) => T): 
 }
 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/
+
+/** Refuses what `openParts` would refuse of the configuration. */
+export async function checkParts({ config }: Pick<PartsHost, 'config'>): Promise<void> {
+  await Promise.resolve(checkConfig(config.current))
+}
 
 function checkConfig({ bind_addr: address, dev_allow_loopback_http: isLoose }: EdgeConfig): void {
   if (!isLoose || LOOPBACK.test(address)) return

@@ -1,5 +1,5 @@
 /** Every task of the edge but those that all services have. */
-import type { Health, Supervisor } from '@cairn/kernel'
+import { breakerJanitor, type Health, type Supervisor } from '@cairn/kernel'
 import type { ServiceHost } from '@cairn/platform'
 import type { EdgeConfig } from './config.ts'
 import type { EdgeParts } from './parts.ts'
@@ -9,7 +9,7 @@ import { packVerifier } from './tasks/pack-verifier.ts'
 import { shedWatcher } from './tasks/shed-watcher.ts'
 
 export function startTasks(
-  { platform, config }: Pick<ServiceHost<EdgeConfig>, 'platform' | 'config'>,
+  { platform, config, breakers }: Pick<ServiceHost<EdgeConfig>, 'platform' | 'config' | 'breakers'>,
   parts: EdgeParts,
   supervisor: Supervisor,
   health: Health,
@@ -18,8 +18,7 @@ export function startTasks(
   supervisor.start('pack-verifier', packVerifier(platform, config, parts, health))
   supervisor.start('metrics-exporter', metricsExporter(platform, parts.cas))
   supervisor.start('cas-janitor', casJanitor(platform, parts.cas, health))
-  const { providers } = parts
-  if (providers !== undefined)
-    supervisor.start('breaker-janitor', async ({ draining }) => await providers.janitor(draining))
+  const tables = [breakers, parts.providers?.breakers].filter((table) => table !== undefined)
+  if (tables.length > 0) supervisor.start('breaker-janitor', breakerJanitor(platform, tables))
   supervisor.start('shed-watcher', shedWatcher(platform, parts.fills, health))
 }

@@ -1,4 +1,4 @@
-import { defineTopology } from '@cairn/kernel'
+import { BREAKER_QUEUE, defineTopology } from '@cairn/kernel'
 
 /** Every task and channel of the edge. */
 export const EDGE_TOPOLOGY = defineTopology({
@@ -38,7 +38,8 @@ export const EDGE_TOPOLOGY = defineTopology({
     'breaker-janitor': {
       count: 1,
       criticality: 'optional',
-      does: 'Keeps the breaker that spares providers which fail; only with an index.',
+      only: 'with a service that is called',
+      does: 'The one writer of the breakers of neighbours and of providers: rolls their windows and lays out probes.',
     },
     'config-reloader': {
       count: 1,
@@ -54,6 +55,22 @@ export const EDGE_TOPOLOGY = defineTopology({
       to: ['fill-worker'],
       whenFull: '429 with Retry-After computed from the queue; `busy_rejections_total` counts it',
       does: 'Fills: one for each key that nobody is filling yet.',
+    },
+    'breaker-outcomes': {
+      ...BREAKER_QUEUE,
+      from: ['fill-worker', 'listener'],
+      to: ['breaker-janitor'],
+      whenFull: 'the outcome is lost, and counts as a failure at the next round',
+      only: 'with a service that is called',
+      does: 'How calls to the services this one needs ended, for their breakers.',
+    },
+    'provider-outcomes': {
+      ...BREAKER_QUEUE,
+      from: ['fill-worker'],
+      to: ['breaker-janitor'],
+      whenFull: 'the outcome is lost, and counts as a failure at the next round',
+      only: 'with an index',
+      does: 'How calls to those who hold an object ended, for their breakers.',
     },
   },
   broadcasts: {

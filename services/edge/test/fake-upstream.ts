@@ -19,6 +19,8 @@ export interface Told {
   readonly body?: readonly Piece[]
   /** Before the header. */
   readonly afterMs?: number
+  /** Said at once, before the header. */
+  readonly interim?: readonly (readonly [status: number, headers: Readonly<Record<string, string>>])[]
   /** Instead of a header. */
   readonly fails?: 'reset' | 'unreachable' | 'silence'
 }
@@ -46,8 +48,16 @@ export class FakeUpstream implements Transport {
     new UrlPolicy({ allow: this.#allow() }).check(request.url)
     this.requests.push(request)
     const { clock } = this.#platform
-    const { status = 200, headers = {}, body = [], afterMs = 1, fails } = this.answer(request, this.requests.length)
+    const {
+      status = 200,
+      headers = {},
+      body = [],
+      afterMs = 1,
+      fails,
+      interim = [],
+    } = this.answer(request, this.requests.length)
     const cancel = new Cancel({ signals: [request.signal], deadline: request.deadline, operation: 'the upstream' })
+    for (const [code, fields] of interim) request.onInterim?.(code, fields)
     try {
       await sleep(clock, fails === 'silence' ? 1_000_000 : afterMs, { signal: cancel.signal })
       if (fails === 'reset') throw lost()

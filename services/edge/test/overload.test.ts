@@ -8,7 +8,13 @@ import { isProblem, LIVE, TestEdge } from './harness.ts'
 const FRESH = { 'cache-control': 'max-age=60' }
 const PATH = '/edge/assets/u/up'
 const slow: Upstream = () => ({ headers: FRESH, body: ['x'], afterMs: 4000 })
-const CROWD = { ...LIVE, workers: 8, ingress: { max_rps: 0, max_inflight: 2000, max_streams: 2000 } }
+/** Clients so patient that the line is full before waiting in it is too long. */
+const CROWD = {
+  ...LIVE,
+  workers: 8,
+  fill_body_timeout: '20m',
+  ingress: { max_rps: 0, max_inflight: 2000, max_streams: 2000, request_timeout: '20m' },
+}
 
 function crowd(edge: TestEdge, count: number, from = 0): Promise<Answer>[] {
   return Array.from({ length: count }, async (_, at) => await edge.send('GET', `${PATH}/${from + at}`))
@@ -34,6 +40,82 @@ test('a full line is 429 with a time computed from it, and /readyz says so until
   await edge.world.run(Promise.all(waiting))
   await edge.sleep(1000)
   assert.equal((await edge.get('/readyz')).status, 200)
+  await edge.stop()
+})
+
+/** As shipped, but for the rate: that is judged before anything else, and refuses most of such a crowd by itself. */
+const SHIPPED = { ...LIVE, ingress: { max_rps: 0 } }
+
+async function statusesOf(edge: TestEdge, answers: readonly Promise<Answer>[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { status } of await edge.world.run(Promise.all(answers))) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+test('at the shipped limits no miss waits for a 504: those that would be too late are refused, and /readyz says so', async () => {
+  const upstream: Upstream = () => ({ headers: FRESH, body: ['x'], afterMs: 3000 })
+  const edge = await TestEdge.start({ config: SHIPPED, upstream })
+  const begun = edge.platform.clock.now()
+  const refusedAt: number[] = []
+  const crowded = crowd(edge, 1200).map(async (answer) => {
+    const given = await answer
+    if (given.status === 429) refusedAt.push(edge.platform.clock.now() - begun)
+    return given
+  })
+  await edge.sleep(50)
+  const ready = await edge.get('/readyz')
+  assert.deepEqual([ready.status, ready.fields()['missing']], [503, ['shedder_stable']])
+  assert.deepEqual(await statusesOf(edge, crowded), { 200: 64, 429: 1200 - 64 })
+  assert.ok(refusedAt.filter((ms) => ms === 0).length > 800, 'most are refused at once')
+  assert.ok(Math.max(...refusedAt) < 3000, 'the rest as soon as the upstream shows that it is slow')
+  await edge.sleep(1000)
+  assert.equal((await edge.get('/readyz')).status, 200)
+  await edge.stop()
+})
+
+test('what is known of an upstream decides at once: of a crowd on a slow one only those who wait for no worker stay', async () => {
+  const upstream: Upstream = () => ({ headers: FRESH, body: ['x'], afterMs: 3000 })
+  const edge = await TestEdge.start({ config: SHIPPED, upstream })
+  await edge.get(`${PATH}/first`)
+  const answers = crowd(edge, 300)
+  const refusals = await edge.world.run(Promise.all(answers.slice(200)))
+  for (const refused of refusals) {
+    isProblem(refused, 429, 'rate_limit')
+    assert.ok(Number(refused.headers['retry-after']) >= 1)
+  }
+  await edge.world.run(Promise.all(answers))
+  await edge.stop()
+})
+
+test('a client with little time is refused while one with more is not', async () => {
+  const upstream: Upstream = () => ({ headers: FRESH, body: ['x'], afterMs: 1000 })
+  const edge = await TestEdge.start({ config: { ...SHIPPED, workers: 8 }, upstream })
+  const waiting = crowd(edge, 8)
+  await edge.sleep(10)
+  const hasty = await edge.get(`${PATH}/hasty`, { 'request-timeout': '900ms' })
+  isProblem(hasty, 429, 'rate_limit')
+  assert.equal((await edge.get(`${PATH}/patient`)).status, 200)
+  await edge.world.run(Promise.all(waiting))
+  await edge.stop()
+})
+
+test('requests in flight that are refused count as shedding', async () => {
+  const edge = await TestEdge.start({ config: { ...LIVE, ingress: { max_rps: 0, max_inflight: 4 } }, upstream: slow })
+  const waiting = crowd(edge, 5)
+  await edge.sleep(10)
+  assert.deepEqual((await edge.get('/readyz')).fields()['missing'], ['shedder_stable'])
+  assert.deepEqual(await statusesOf(edge, waiting), { 200: 4, 429: 1 })
+  await edge.sleep(1000)
+  assert.equal((await edge.get('/readyz')).status, 200)
+  await edge.stop()
+})
+
+test('a rate that is refused is not shedding: another node would not help', async () => {
+  const edge = await TestEdge.start({ config: { ...LIVE, ingress: { max_rps: 1, burst: 1 } }, upstream: slow })
+  const waiting = crowd(edge, 5)
+  await edge.sleep(200)
+  assert.equal((await edge.get('/readyz')).status, 200)
+  assert.deepEqual(await statusesOf(edge, waiting), { 200: 1, 429: 4 })
   await edge.stop()
 })
 
@@ -126,8 +208,9 @@ test('drain: past its deadline stragglers are broken off, counted, and nothing o
   const waiting = crowd(edge, 2)
   await edge.sleep(100)
   const report = await edge.world.run(edge.running.stop())
-  assert.ok(report.aborted.some((name) => name.startsWith('fill-worker')))
-  assert.ok(edge.metric('tasks_aborted_total', { kind: 'fill-worker' }) >= 2)
+  // The two with a fill in hand; the idle ones only end.
+  assert.equal(report.aborted.filter((name) => name.startsWith('fill-worker')).length, 2)
+  assert.equal(edge.metric('tasks_aborted_total', { kind: 'fill-worker' }), 2)
   for (const { broken } of await edge.world.run(Promise.all(waiting))) assert.notEqual(broken, undefined)
   await edge.world.run(edge.platform.workers.close())
 })

@@ -108,9 +108,11 @@ export const refusals: Story = async () => {
 
 /** More than there is room for. */
 export const overload: Story = async () => {
-  const ingress = { max_rps: 0, max_inflight: 600, max_streams: 1 }
+  // So patient that the line is full before waiting in it is too long.
+  const ingress = { max_rps: 0, max_inflight: 600, max_streams: 1, request_timeout: '20m' }
   const upstream: Upstream = () => ({ headers: FRESH, body: ['x', 3000, 'y'], afterMs: 500 })
   const edge = await TestEdge.start({ config: { ...LIVE, workers: 2, ingress }, upstream })
+  await edge.get(`${UP}/hasty`, { 'request-timeout': '100ms' })
   const waiting = Array.from({ length: 650 }, async (_, at) => await edge.send('GET', `${UP}/${at}`))
   await edge.sleep(100)
   const full = await readMetrics(edge)

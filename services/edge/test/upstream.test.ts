@@ -429,7 +429,7 @@ describe('a stored response', () => {
     // The same bytes under another name, so that they stay.
     await first.get(`${PATH}2`)
     await first.sleep(2000)
-    first.machine.faults.plan({ operation: 'commit', path: /entries/, fault: 'io-error' })
+    first.machine.faults.plan({ operation: 'sync', path: /\.seg$/, fault: 'io-error' })
     body = 'new'
     assert.equal((await first.ask('PUT', PATH)).status, 204)
     await first.sleep(3000)

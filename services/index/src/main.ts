@@ -11,7 +11,7 @@ import {
 import { INDEX_PORT_OFFSET, type IndexConfig, indexSection } from './config.ts'
 import { INDEX_CODES } from './errors.ts'
 import { INDEX_METRICS } from './metrics.ts'
-import { type IndexParts, type IndexSurroundings, openParts } from './parts.ts'
+import { checkParts, type IndexParts, type IndexSurroundings, openParts } from './parts.ts'
 import { indexRoutes } from './routes.ts'
 import { readyFields, summaryOf } from './summary.ts'
 import { startTasks } from './tasks.ts'
@@ -31,9 +31,9 @@ export async function runParts(host: IndexHost, parts: IndexParts): Promise<Star
   const running = await runService({
     ...host,
     runtime: host.platform,
-    conditions: ['config_loaded', 'db_open', 'bus_attached', 'dht_client_ready', 'metrics_live'],
+    conditions: ['dht_client_ready'],
     build: ({ supervisor, health }) => {
-      startTasks(host.platform, parts, supervisor, health)
+      startTasks(host, parts, supervisor, health)
       return {
         routes: indexRoutes(parts),
         codes: INDEX_CODES,
@@ -55,4 +55,5 @@ export const INDEX: ServiceModule<IndexConfig> = {
   schema: indexSection,
   metrics: INDEX_METRICS,
   start: startIndex,
+  check: checkParts,
 }

@@ -21,7 +21,7 @@ export async function openNames({
   directory,
   config,
   registry,
-}: PartsHost): Promise<FollowedNames | undefined> {
+}: Pick<PartsHost, 'platform' | 'directory' | 'config' | 'registry'>): Promise<FollowedNames | undefined> {
   const { url, trust_path: path } = config.current.registry
   const trust = path === undefined ? undefined : await readTrust(platform.disk, path)
   const common = { platform, directory: `${directory}/registry`, trust }

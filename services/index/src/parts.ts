@@ -88,6 +88,11 @@ type FacetJob = WorkQueue extends Queue<infer Item> ? Item : never
 
 export type PartsHost = Pick<ServiceHost<IndexConfig>, 'platform' | 'directory' | 'config'> & IndexSurroundings
 
+/** Refuses what `openParts` would refuse of the configuration, without opening the book. */
+export async function checkParts(host: Pick<PartsHost, 'platform' | 'directory' | 'config'>): Promise<void> {
+  await openNames(host)
+}
+
 /** Opens the book and the ways to ask others; no task runs yet. */
 export async function openParts(host: PartsHost): Promise<IndexParts> {
   const { platform, directory, storage, amnesia = false } = host
@@ -108,7 +113,7 @@ export async function openParts(host: PartsHost): Promise<IndexParts> {
   const names = host.names ?? (await openNames(host))
   const routings = host.routings ?? openRoutings(host, { reach, gate, local })
   const cache = new Cache<Cached>(platform, () => ({ entries: config().cache.entries, isPinned: book.isPinned }))
-  const breakers = new Breakers(platform, breakerPolicy(config()), slotOf)
+  const breakers = new Breakers(platform, breakerPolicy(config()), { labelOf: slotOf, queue: 'routing-outcomes' })
   const resolver = new Resolver(platform, { config, names, book, local, routings, breakers, cache })
   const intake = new Intake(platform, config, resolver)
   const reindex: Queue<ReindexRequest> = openQueue(platform, INDEX_TOPOLOGY, 'reindex')

@@ -1,6 +1,7 @@
 /** Every task of the index but those that all services have. */
-import { type Health, type Runtime, Scope, type Supervisor, sleep, type TaskBody } from '@cairn/kernel'
-import { serveWorkLane } from '@cairn/platform'
+import { type Breakers, type Health, type Runtime, Scope, type Supervisor, sleep, type TaskBody } from '@cairn/kernel'
+import { type ServiceHost, serveWorkLane } from '@cairn/platform'
+import type { IndexConfig } from './config.ts'
 import type { IndexParts } from './parts.ts'
 import { dhtJoiner } from './tasks/dht-joiner.ts'
 import { prefetcher } from './tasks/prefetcher.ts'
@@ -10,11 +11,16 @@ const GAUGES_MS = 1000
 /** How often records that have expired give their memory back. */
 const RECORDS_MS = 60_000
 
-export function startTasks(runtime: Runtime, parts: IndexParts, supervisor: Supervisor, health: Health): void {
+export function startTasks(
+  { platform: runtime, breakers }: Pick<ServiceHost<IndexConfig>, 'platform' | 'breakers'>,
+  parts: IndexParts,
+  supervisor: Supervisor,
+  health: Health,
+): void {
   const { workers, amnesia, facets } = parts.config()
   supervisor.start('resolver-worker', parts.intake.worker, workers)
   supervisor.start('cache-janitor', parts.cache.janitor(parts.amnesia ? amnesia.purge_interval : undefined))
-  supervisor.start('breaker-janitor', breakerJanitor(runtime, parts))
+  supervisor.start('breaker-janitor', breakerJanitor(runtime, parts, breakers))
   if (parts.names !== undefined) supervisor.start('registry-follower', parts.names.run)
   supervisor.start('prefetcher', prefetcher(runtime, parts))
   supervisor.start('dht-joiner', dhtJoiner(runtime, parts.routings, health))
@@ -23,14 +29,14 @@ export function startTasks(runtime: Runtime, parts: IndexParts, supervisor: Supe
     supervisor.start('facet-worker', async (context) => await serveWorkLane(parts.facets, context), facets.workers)
   runtime.metrics.set('amnesia_mode', Number(parts.amnesia), { status: 'on' })
   runtime.metrics.set('amnesia_mode', Number(!parts.amnesia), { status: 'off' })
-  for (const met of ['config_loaded', 'db_open', 'bus_attached', 'metrics_live']) health.meet(met)
 }
 
 /** Rolls the windows of the breakers, lets expired records go, and shows how busy the pools are. */
-function breakerJanitor(runtime: Runtime, parts: IndexParts): TaskBody {
+function breakerJanitor(runtime: Runtime, parts: IndexParts, neighbours: Breakers | undefined): TaskBody {
   return async ({ draining }) => {
     await using scope = new Scope(runtime, 'breaker-janitor', { signals: [draining] })
     scope.spawn('breakers', async (signal) => await parts.breakers.janitor(signal))
+    if (neighbours !== undefined) scope.spawn('neighbours', async (signal) => await neighbours.janitor(signal))
     scope.spawn('gauges', async (signal) => {
       for (;;) {
         setGauges(runtime, parts)

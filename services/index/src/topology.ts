@@ -1,4 +1,4 @@
-import { defineTopology } from '@cairn/kernel'
+import { BREAKER_QUEUE, defineTopology } from '@cairn/kernel'
 
 /** Every task and channel of the index. */
 export const INDEX_TOPOLOGY = defineTopology({
@@ -18,6 +18,7 @@ export const INDEX_TOPOLOGY = defineTopology({
     'registry-follower': {
       count: 1,
       criticality: 'important',
+      only: 'with a registry',
       does: 'Keeps the verified view of the registry up to date.',
     },
     'cache-janitor': {
@@ -38,6 +39,7 @@ export const INDEX_TOPOLOGY = defineTopology({
     'dht-joiner': {
       count: 1,
       criticality: 'optional',
+      only: 'until the DHT is joined, or is known to be off',
       does: 'Starts the DHT node where it is switched on, tries again while it cannot, and ends.',
     },
     announcer: {
@@ -48,6 +50,7 @@ export const INDEX_TOPOLOGY = defineTopology({
     'facet-worker': {
       count: 'index.facets.workers',
       criticality: 'optional',
+      only: 'with facets',
       does: 'Searches and graph walks, where they are switched on.',
     },
     'config-reloader': {
@@ -88,6 +91,29 @@ export const INDEX_TOPOLOGY = defineTopology({
       to: ['facet-worker'],
       whenFull: '429 Busy with Retry-After; `busy_rejections_total` counts it',
       does: 'Searches and graph walks; lookups never wait behind them.',
+    },
+    'routing-outcomes': {
+      ...BREAKER_QUEUE,
+      from: ['resolver-worker'],
+      to: ['breaker-janitor'],
+      whenFull: 'the outcome is lost, and counts as a failure at the next round',
+      does: 'How each way of looking up did, for its breaker.',
+    },
+    'breaker-outcomes': {
+      ...BREAKER_QUEUE,
+      from: ['resolver-worker', 'registry-follower', 'announcer', 'listener'],
+      to: ['breaker-janitor'],
+      whenFull: 'the outcome is lost, and counts as a failure at the next round',
+      only: 'with a service that is called',
+      does: 'How calls to the services this one needs ended, for their breakers.',
+    },
+    'registry-outcomes': {
+      ...BREAKER_QUEUE,
+      from: ['registry-follower'],
+      to: ['registry-follower'],
+      whenFull: 'the outcome is lost, and counts as a failure at the next round',
+      only: 'with a registry elsewhere',
+      does: 'How calls to a registry of another node ended; the follower keeps this breaker itself.',
     },
   },
   broadcasts: {

@@ -90,6 +90,31 @@ test('an open breaker is no dead end: another way takes its place at once', asyn
   await service.stop()
 })
 
+test('a way that only hangs while others answer is a failure to its breaker', async () => {
+  const network = new TestNetwork(() => [{ does: 'hang' }, finds])
+  const service = await TestService.start({ network })
+  for (let count = 0; count < 15; count += 1)
+    assert.equal((await service.ask('GET', `/providers/${addressOf(Buffer.from(String(count)))}`)).status, 200)
+  await service.sleep(150)
+  assert.equal(service.parts.breakers.state('peer-0'), 'open')
+  assert.equal(service.parts.breakers.state('peer-1'), 'closed')
+  await service.stop()
+})
+
+test('a way that answers is not blamed for being slower than another', async () => {
+  const slow: Behaviour = { does: 'nothing', afterMs: 400 }
+  let fast: Behaviour = finds
+  const network = new TestNetwork(() => [slow, fast])
+  const service = await TestService.start({ network })
+  for (let count = 0; count < 30; count += 1) {
+    fast = count % 10 === 0 ? { does: 'nothing', afterMs: 1 } : finds
+    await service.ask('GET', `/providers/${addressOf(Buffer.from(String(count)))}`)
+  }
+  await service.sleep(150)
+  assert.equal(service.parts.breakers.state('peer-0'), 'closed')
+  await service.stop()
+})
+
 test('targets have few labels, and the same one always', () => {
   const slots = new Set(Array.from({ length: 10_000 }, (_, at) => slotOf(`peer ${at}`)))
   assert.equal(slots.size, 64)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Address, addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
+import { slotOf } from '../src/domain/target-slot.ts'
 import { type ServiceOptions, TestService } from './harness.ts'
 import { type Behaviour, signedProvider, TestNetwork, unsignedProvider } from './network.ts'
 
@@ -28,6 +29,8 @@ interface Case {
   /** When each peer was asked, in order of asking. */
   readonly askedMs: readonly number[]
   readonly winner?: 'alpha' | 'beta' | 'tie'
+  /** What each peer knows from; each from itself, if absent. */
+  readonly knowledge?: (peer: number) => string
   readonly options?: ServiceOptions
 }
 
@@ -88,11 +91,65 @@ const CASES: readonly Case[] = [
     askedMs: [0, 0, 0, 150, 150],
   },
   {
-    name: 'the first ways know nobody: not found, and the second wave is not sent',
-    peers: [knowsNothing(20), knowsNothing(30), knowsNothing(40), finds(1), finds(1)],
+    name: 'the first ways know of no provider: the second wave goes out at once, and finds one',
+    peers: [knowsNothing(20), knowsNothing(30), knowsNothing(40), knowsNothing(1), finds(1)],
+    answer: '200',
+    tookMs: 41,
+    askedMs: [0, 0, 0, 40, 40],
+    winner: 'beta',
+  },
+  {
+    name: 'not found is said once every way of both waves has answered',
+    peers: [knowsNothing(20), knowsNothing(30), knowsNothing(40), knowsNothing(1), knowsNothing(5)],
     answer: '404 not_found',
-    tookMs: 40,
+    tookMs: 45,
+    askedMs: [0, 0, 0, 40, 40],
+  },
+  {
+    name: 'of ten ways α and β are asked, and no more',
+    peers: Array.from({ length: 10 }, () => knowsNothing(10)),
+    answer: '404 not_found',
+    tookMs: 20,
+    askedMs: [0, 0, 0, 10, 10],
+  },
+  {
+    name: 'while one way has not answered, it is not said that there is none',
+    peers: [HANGS, knowsNothing(20), knowsNothing(20)],
+    answer: '504 timeout',
+    tookMs: 1200,
     askedMs: [0, 0, 0],
+  },
+  {
+    name: 'the one that hangs may be the one that knows: four others that know of no provider are not enough',
+    peers: [HANGS, knowsNothing(20), knowsNothing(20), knowsNothing(20), knowsNothing(20)],
+    answer: '504 timeout',
+    tookMs: 1200,
+    askedMs: [0, 0, 0, 150, 150],
+  },
+  {
+    name: 'ways into one network know the same: a first wave that knows of no provider is enough',
+    peers: Array.from({ length: 5 }, () => knowsNothing(20)),
+    answer: '404 not_found',
+    tookMs: 20,
+    askedMs: [0, 0, 0],
+    knowledge: () => 'dht',
+  },
+  {
+    name: 'ways into one network: one that hangs is made up for by one of the second wave',
+    peers: [HANGS, knowsNothing(20), knowsNothing(20), knowsNothing(20), knowsNothing(20)],
+    answer: '404 not_found',
+    tookMs: 170,
+    askedMs: [0, 0, 0, 150, 150],
+    knowledge: () => 'dht',
+  },
+  {
+    name: 'an index beside the network may know what the network does not',
+    peers: [knowsNothing(20), finds(400), knowsNothing(20), knowsNothing(20), knowsNothing(20)],
+    answer: '200',
+    tookMs: 400,
+    askedMs: [0, 0, 0, 150, 150],
+    winner: 'alpha',
+    knowledge: (at) => (at === 1 ? 'index' : 'dht'),
   },
   {
     name: 'a first way that failed is replaced before anybody says not found',
@@ -150,9 +207,9 @@ async function providersOf(service: TestService, cid: Address = CID) {
 }
 
 describe('a hedged lookup', () => {
-  for (const { name, peers, answer: expected, tookMs: expectedMs, askedMs, winner, options } of CASES) {
+  for (const { name, peers, answer: expected, tookMs: expectedMs, askedMs, winner, knowledge, options } of CASES) {
     test(name, async () => {
-      const network = new TestNetwork(peers)
+      const network = new TestNetwork(peers, knowledge)
       const service = await TestService.start({ ...options, network })
       const { answer, startedAt, tookMs } = await providersOf(service)
       const told = answer.code === undefined ? String(answer.status) : `${answer.status} ${answer.code}`
@@ -182,6 +239,26 @@ describe('a hedged lookup', () => {
       ['found', 'aborted', 'aborted'],
     )
     await service.stop()
+  })
+
+  test('a way that hangs while others answer is left out in the end; one that is merely slower is not', async () => {
+    for (const { peers, opened } of [
+      { peers: [finds(20), HANGS, HANGS], opened: 2 },
+      { peers: [finds(40), finds(150, 3), finds(150, 4)], opened: 0 },
+    ]) {
+      const service = await TestService.start({ network: new TestNetwork(peers) })
+      for (let lookup = 0; lookup < 10; lookup += 1) {
+        const cid = addressOf(Buffer.from(`object ${lookup}`))
+        assert.equal((await service.ask('GET', `/providers/${cid}`)).status, 200)
+      }
+      const slots = new Set(peers.map((_, at) => slotOf(`peer-${at}`)))
+      const counts = [...slots].map((target) => service.metric('breaker_open_total', { target }))
+      assert.equal(
+        counts.reduce((sum, count) => sum + count, 0),
+        opened,
+      )
+      await service.stop()
+    }
   })
 
   test('a client that leaves ends its lookup', async () => {

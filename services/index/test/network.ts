@@ -65,8 +65,14 @@ export class TestNetwork implements ProviderRouting {
   #clock: Clock | undefined
   readonly peersBy: (cid: Address) => readonly Behaviour[]
 
-  constructor(peers: readonly Behaviour[] | ((cid: Address) => readonly Behaviour[])) {
+  readonly #knowledgeOf: (peer: number) => string
+
+  constructor(
+    peers: readonly Behaviour[] | ((cid: Address) => readonly Behaviour[]),
+    knowledgeOf: (peer: number) => string = (peer) => `peer-${peer}`,
+  ) {
     this.peersBy = typeof peers === 'function' ? peers : () => peers
+    this.#knowledgeOf = knowledgeOf
   }
 
   /** The clock of the service it is for. */
@@ -80,6 +86,7 @@ export class TestNetwork implements ProviderRouting {
       .slice(0, count)
       .map((first, at) => ({
         target: `peer-${at}`,
+        knowledge: this.#knowledgeOf(at),
         // As it is when it is asked: a peer may have changed since the lookup began.
         find: async (_cid, options) => await this.#find(`peer-${at}`, this.peersBy(cid)[at] ?? first, cid, options),
       }))

@@ -21,6 +21,7 @@ export const INTEROP_CODES: Readonly<Record<string, string | { readonly code: Re
     busy: 'BACKPRESSURE',
     rate_cap: 'RATE_LIMIT',
     backpressure: 'BACKPRESSURE',
+    journal_lost: 'JOURNAL_LOST',
     // Of the drive that our own journal is on; what other services say comes by `answeredBy`.
     storage_busy: UNAVAILABLE,
     write_failed: UNAVAILABLE,
@@ -46,6 +47,7 @@ const KINDS: Readonly<Record<ReasonCode, ErrorKind>> = {
   DOWNSTREAM_UNAVAILABLE: 'StorageBusy',
   POLICY_BLOCKED: 'Forbidden',
   MALFORMED: 'Malformed',
+  JOURNAL_LOST: 'StorageBusy',
 }
 
 /** A refusal for a reason of the table. */
@@ -67,6 +69,17 @@ export function shed(what: string): CairnError {
 export function full(what: string): CairnError {
   const detail = `${what} at its bound, and nothing is forgotten early to make room; send it again later.`
   return new CairnError('Backpressure', detail, { code: 'BACKPRESSURE', retryAfterMs: 30_000 })
+}
+
+/** Something that was here is gone: what came again could not be told from what is new. */
+export function journalLost(detail: string): CairnError {
+  const next = `Nothing is taken before it is restored from a backup or given up: cairn interop adopt`
+  return refusal('JOURNAL_LOST', `${detail} ${next}`, 60_000)
+}
+
+export function nothingLost(): CairnError {
+  const detail = 'Nothing is missing in the journal of this interop: there is nothing to give up.'
+  return new CairnError('Conflict', detail, { code: 'nothing_lost' })
 }
 
 export function noSuchProvider(name: string): CairnError {

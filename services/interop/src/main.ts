@@ -10,7 +10,7 @@ import {
 import { INTEROP_PORT_OFFSET, type InteropConfig, interopSection } from './config.ts'
 import { INTEROP_CODES } from './errors.ts'
 import { INTEROP_METRICS } from './metrics.ts'
-import { type InteropParts, type InteropSurroundings, openParts } from './parts.ts'
+import { checkParts, type InteropParts, type InteropSurroundings, openParts } from './parts.ts'
 import { noteRefusal } from './refusals.ts'
 import { interopRoutes } from './routes.ts'
 import { summaryOf } from './summary.ts'
@@ -32,7 +32,7 @@ export async function runParts(host: InteropHost, parts: InteropParts): Promise<
   const running = await runService({
     ...host,
     runtime: host.platform,
-    conditions: ['journal_writable', 'policy_loaded'],
+    conditions: ['journal_whole', 'journal_writable'],
     build: ({ supervisor, health }) => {
       startTasks(host, parts, supervisor, health)
       return {
@@ -56,4 +56,5 @@ export const INTEROP: ServiceModule<InteropConfig> = {
   schema: interopSection,
   metrics: INTEROP_METRICS,
   start: startInterop,
+  check: checkParts,
 }

@@ -1,6 +1,6 @@
 /** What the routes and tasks of the service share, and how it is opened. */
 import type { RegistryClient, StorageClient } from '@cairn/clients'
-import { Breakers, Bus, type Runtime, type TaskBody } from '@cairn/kernel'
+import { BREAKER_DEFAULT, Breakers, Bus, type Runtime, type TaskBody } from '@cairn/kernel'
 import type { Mailbox } from '@cairn/mailbox'
 import { GuardedTransport, makeDirectories, type Platform, type ServiceHost, type Transport } from '@cairn/platform'
 import { Audit, type InteropEvents } from './audit.ts'
@@ -12,11 +12,13 @@ import { Pressure } from './domain/pressure.ts'
 import { Receiver } from './domain/receiver.ts'
 import { VerificationGate } from './domain/verification-gate.ts'
 import { WebhookRate } from './domain/webhook-rate.ts'
+import { journalLost } from './errors.ts'
 import { Forwarder, forwardPolicy } from './forward/forwarder.ts'
 import { openProviders } from './providers/open-providers.ts'
 import type { Provider } from './providers/provider.ts'
 import { readProviderSecrets, readSecretAt, type SecretPlaces, secretPlaces } from './providers/secret.ts'
 import { openReconciler } from './reconcile/reconciler.ts'
+import { auditChainId, compareAnchor, SeenCheckpoint } from './tasks/audit-anchor.ts'
 import { INTEROP_TOPOLOGY } from './topology.ts'
 import { Work } from './work.ts'
 
@@ -26,6 +28,8 @@ export interface InteropSurroundings {
   readonly storage?: StorageClient | undefined
   /** Where proposals are opened and the audit is anchored. */
   readonly registry?: RegistryClient | undefined
+  /** Which audit chain is ours is told from it; without it the registry's anchors are not compared. */
+  readonly identitySeed?: Uint8Array | undefined
   /** Carries forwards and questions to providers instead of a guarded transport. */
   readonly outside?: Transport | undefined
   readonly segmentBytes?: number | undefined
@@ -42,6 +46,10 @@ export interface InteropParts {
   readonly ledger: Ledger
   readonly mailbox: Mailbox
   readonly chain: AuditChain
+  /** What our chain is called in the registry's log. */
+  readonly chainId: string | undefined
+  /** What the registry had signed when it took our newest anchor. */
+  readonly seen: SeenCheckpoint
   readonly receiver: Receiver
   readonly gate: VerificationGate
   readonly rate: WebhookRate
@@ -74,11 +82,30 @@ export async function openParts(host: PartsHost): Promise<InteropParts> {
     segmentBytes: host.segmentBytes,
   })
   try {
-    return joinParts(host, ledger, bridges, await openOutside(host))
+    const parts = joinParts(host, ledger, bridges, await openOutside(host))
+    // Before anything is taken: what the journal forgot would be taken for new.
+    await compareAnchor(platform, parts, NEVER)
+    return parts
   } catch (error) {
     await ledger.close()
     throw error
   }
+}
+
+/** Refuses what `openParts` would refuse of the configuration: the same secrets are read and the same keys made. */
+export async function checkParts({ platform, directory, config }: PartsHost): Promise<void> {
+  const { providers } = config.current
+  openProviders(providers, await readProviderSecrets(platform, providers), platform.crypto)
+  const { close } = await openOutside({ platform, directory, config })
+  await close()
+}
+
+const NEVER = new AbortController().signal
+
+/** Refuses what would be written while something of the journal is missing. */
+export function requireWhole({ ledger }: InteropParts): void {
+  const lost = ledger.lost.value
+  if (lost !== undefined) throw journalLost(lost.detail)
 }
 
 interface Outside {
@@ -100,7 +127,7 @@ async function openForwards({ platform, config, outside }: PartsHost): Promise<O
   const policy = forwardPolicy(rules, forward)
   const secrets = await Promise.all(forward.secrets.map(async (each) => await readSecretAt(platform, each)))
   const guarded = outside === undefined ? guardedTransport(platform, policy) : undefined
-  const breakers = new Breakers(platform)
+  const breakers = new Breakers(platform, BREAKER_DEFAULT, { queue: 'forward-outcomes' })
   const transport = outside ?? guarded
   if (transport === undefined) throw new TypeError('There is no way out.')
   const { crypto } = platform
@@ -127,7 +154,7 @@ function guardedTransport(platform: Platform, policy: ReturnType<typeof forwardP
 }
 
 function joinParts(
-  { platform, config, storage, registry }: PartsHost,
+  { platform, config, directory, storage, registry, identitySeed }: PartsHost,
   ledger: Ledger,
   bridges: Pick<InteropParts, 'providers' | 'secrets'>,
   outside: Outside,
@@ -150,6 +177,8 @@ function joinParts(
     ledger,
     mailbox: ledger.mailbox,
     chain: ledger.chain,
+    seen: new SeenCheckpoint(platform, directory),
+    chainId: identitySeed === undefined ? undefined : auditChainId(identitySeed),
     receiver: new Receiver(platform, { ledger, storage, passport, pressure, audit, events, rules }),
     gate: new VerificationGate(() => {
       const { concurrent_per_address: perAddress, concurrent: seats, max_bytes: bytes } = config.current.verification

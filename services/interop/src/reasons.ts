@@ -20,6 +20,10 @@ export const REASONS = {
   BACKPRESSURE: { status: 429, when: 'A queue is full (429), or the brownout sheds bridges (503).' },
   DOWNSTREAM_UNAVAILABLE: { status: 503, when: 'Something this work needs does not answer.' },
   POLICY_BLOCKED: { status: 403, when: 'The provider is not enabled, or the signed time is outside the window.' },
+  JOURNAL_LOST: {
+    status: 503,
+    when: 'The journal holds less than it is known to have held; only reads are served until `cairn interop adopt`.',
+  },
   MALFORMED: { status: 400, when: 'The request is not of the required form.' },
 } as const satisfies Record<string, ReasonRow>
 

@@ -1,6 +1,7 @@
 /** Every route of interop. */
 import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
 import type { InteropParts } from './parts.ts'
+import { adminRoutes } from './routes/admin.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { hookRoutes } from './routes/hooks.ts'
 import { mailboxRoutes } from './routes/mailbox.ts'
@@ -16,6 +17,7 @@ export function interopRoutes(parts: InteropParts): RouteTable {
     ...objectRoutes(parts),
     ...mailboxRoutes(parts),
     ...auditRoutes(parts),
+    ...adminRoutes(parts),
     eventsRoute(parts.runtime.clock, parts.events),
   ])
 }

@@ -1,5 +1,5 @@
 /** Every task of interop but those that all services have. */
-import type { Health, Supervisor } from '@cairn/kernel'
+import { breakerJanitor, type Health, type Supervisor } from '@cairn/kernel'
 import { type ServiceHost, Upkeep } from '@cairn/platform'
 import type { InteropConfig } from './config.ts'
 import type { InteropParts } from './parts.ts'
@@ -13,12 +13,12 @@ import { journalKeeper } from './tasks/journal-keeper.ts'
 const FORWARDERS = 4
 
 export function startTasks(
-  host: Pick<ServiceHost<InteropConfig>, 'platform' | 'config' | 'directory' | 'upkeep'>,
+  host: Pick<ServiceHost<InteropConfig>, 'platform' | 'config' | 'directory' | 'upkeep' | 'breakers'>,
   parts: InteropParts,
   supervisor: Supervisor,
   health: Health,
 ): void {
-  const { platform, config, directory, upkeep = new Upkeep() } = host
+  const { platform, config, directory, breakers, upkeep = new Upkeep() } = host
   const { workers, audit } = config.current
   supervisor.start('worker', parts.work.worker, workers)
   supervisor.start('audit-sink', auditSink(platform, parts))
@@ -26,8 +26,8 @@ export function startTasks(
   supervisor.start('audit-anchor', auditAnchor(platform, parts, audit.anchor_interval))
   supervisor.start('brownout-sentinel', brownoutSentinel(platform, parts, health))
   supervisor.start('journal-keeper', journalKeeper(platform, parts, upkeep))
+  if (breakers !== undefined) supervisor.start('breaker-janitor', breakerJanitor(platform, [breakers]))
   supervisor.start('proposer', proposer(platform, parts))
   supervisor.start('forwarder', forwarder(platform, parts), FORWARDERS)
   if (parts.reconciler !== undefined) supervisor.start('reconciler', parts.reconciler)
-  health.meet('policy_loaded')
 }

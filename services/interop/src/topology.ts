@@ -1,4 +1,4 @@
-import { defineTopology } from '@cairn/kernel'
+import { BREAKER_QUEUE, defineTopology } from '@cairn/kernel'
 
 /** Every task and channel of interop. */
 export const INTEROP_TOPOLOGY = defineTopology({
@@ -38,6 +38,7 @@ export const INTEROP_TOPOLOGY = defineTopology({
     'audit-follower': {
       count: 1,
       criticality: 'important',
+      only: 'with a sink beside the journal',
       does: 'Copies lines of the audit to the sink beside the journal; ends at once where there is none.',
     },
     proposer: {
@@ -53,7 +54,14 @@ export const INTEROP_TOPOLOGY = defineTopology({
     reconciler: {
       count: 1,
       criticality: 'optional',
+      only: 'with a token for it',
       does: 'Lists deliveries at the provider and asks for those that never came; idle without a token.',
+    },
+    'breaker-janitor': {
+      count: 1,
+      criticality: 'important',
+      only: 'with a service that is called',
+      does: 'The one writer of the breakers of neighbours: rolls their windows and lays out probes.',
     },
     'config-reloader': {
       count: 1,
@@ -79,6 +87,22 @@ export const INTEROP_TOPOLOGY = defineTopology({
       whenFull: 'the oldest refusal is dropped; `audit_drop_total` counts it',
       does: 'Refusals on their way into the audit chain. What was allowed does not pass here: it is durable before its answer.',
     },
+    'breaker-outcomes': {
+      ...BREAKER_QUEUE,
+      from: ['worker', 'listener', 'proposer', 'audit-anchor'],
+      to: ['breaker-janitor'],
+      whenFull: 'the outcome is lost, and counts as a failure at the next round',
+      only: 'with a service that is called',
+      does: 'How calls to the services this one needs ended, for their breakers.',
+    },
+    'forward-outcomes': {
+      ...BREAKER_QUEUE,
+      from: ['forwarder'],
+      to: ['forwarder'],
+      whenFull: 'the outcome is lost, and counts as a failure at the next round',
+      only: 'with a rule that forwards',
+      does: 'How forwards to each receiver ended, for its breaker; the forwarder keeps these itself.',
+    },
   },
   broadcasts: {
     events: {
@@ -102,6 +126,7 @@ export const INTEROP_TOPOLOGY = defineTopology({
         'proposer',
         'forwarder',
         'reconciler',
+        'breaker-janitor',
         'config-reloader',
       ],
       does: 'The phase of the shutdown, level-triggered.',

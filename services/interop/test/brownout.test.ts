@@ -46,6 +46,7 @@ test('failures of ours begin a brownout: puts and senders that come again are sh
   service.storage.failure = undefined
   await service.sleep(1100)
   assert.deepEqual(await asked(service, 1), SHED)
+  assert.match(String((await service.ask('GET', '/readyz')).fields()['detail']), /^Not ready: brownout_bridge\.$/)
   assert.equal(service.metric('brownout_active', { component: 'bridge' }), 1)
   assert.equal(service.metric('rejected_total', { reason: 'BACKPRESSURE' }), 2)
   const { brownout } = (await service.ask('GET', '/readyz')).fields()

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { CairnError } from '@cairn/kernel'
+import { addressOf } from '@cairn/wire'
 import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
 import { INTEROP_METRICS } from '../src/metrics.ts'
 import { REASONS, type ReasonCode } from '../src/reasons.ts'
@@ -56,6 +57,10 @@ const PROVOKED: Readonly<Record<ReasonCode, Provoke>> = {
     return answer
   },
   POLICY_BLOCKED: async (service) => await service.ask('POST', '/webhooks/unknown', { body: '{}', token: null }),
+  JOURNAL_LOST: async (service) => {
+    await service.world.run(service.parts.ledger.compare({ count: 7, head: addressOf(Buffer.from('a line')) }))
+    return await service.github('{}')
+  },
   MALFORMED: async (service) => await service.ask('POST', '/put', { body: '{', headers: JSON_TYPE }),
 }
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import type { RegistryClient } from '@cairn/clients'
+import type { AuditHead } from '@cairn/names'
 import type { Scope } from '@cairn/wire'
 import type { z } from 'zod'
 import type { Answer } from '../../../verify/virtual/answer.ts'
@@ -48,6 +49,8 @@ const ENVIRONMENT = {
 export interface ServiceOptions extends MachineOptions, InteropSurroundings {
   readonly config?: ConfigInput
   readonly onFatal?: (task: string) => void
+  /** It is not expected to become ready. */
+  readonly isUnready?: boolean
 }
 
 export class TestService extends VirtualService<InteropConfig, InteropParts> {
@@ -81,7 +84,7 @@ export class TestService extends VirtualService<InteropConfig, InteropParts> {
     const host = { ...hostOf('interop', platform, values), storage, ...given }
     const parts = await openParts(host)
     const { running, summary } = await runParts(host, parts)
-    await running.health.readiness.until(({ ready }) => ready)
+    if (given.isUnready !== true) await running.health.readiness.until(({ ready }) => ready)
     return new TestService({ world, machine, ...host, parts, running }, storage, summary)
   }
 
@@ -154,15 +157,28 @@ function githubSignature(body: string, secret = SECRET): string {
 
 /** A registry that only takes audit heads. */
 export function anchoringRegistry(): {
-  readonly heads: { head: string; count: number }[]
+  readonly heads: AuditHead[]
+  /** Checkpoints of its own that it was shown. */
+  readonly shown: string[]
   readonly client: RegistryClient
 } {
-  const heads: { head: string; count: number }[] = []
-  const client = {
-    auditHead: async (head: { head: string; count: number }) => {
+  const heads: AuditHead[] = []
+  const shown: string[] = []
+  const client: Partial<RegistryClient> = {
+    auditHead: async (head) => {
       heads.push(head)
       return await Promise.resolve(heads.length - 1)
     },
+    checkpoint: async () => await Promise.resolve(Buffer.from(`checkpoint of ${heads.length}`)),
+    showCheckpoint: async (note) => {
+      shown.push(Buffer.from(note).toString())
+      return await Promise.resolve(false)
+    },
+    newestAuditHead: async (chain) => {
+      const logIndex = heads.findLastIndex((head) => head.chain === chain)
+      const found = heads[logIndex]
+      return await Promise.resolve(found && { ...found, logIndex })
+    },
   }
-  return { heads, client: client as Partial<RegistryClient> as RegistryClient }
+  return { heads, shown, client: client as RegistryClient }
 }

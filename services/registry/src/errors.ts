@@ -105,7 +105,15 @@ export function otherGenesis(why: string): CairnError {
   return new CairnError('Conflict', detail, { code: 'GenesisMismatch' })
 }
 
-export function adoptRefused(code: 'NotRestored' | 'Behind' | 'Forked' | 'NoKeys', detail: string): CairnError {
+export function onlyReads(why: string): CairnError {
+  const detail = `The registry cannot write now, only read: ${why}`
+  return new CairnError('StorageBusy', detail, { code: 'write_unready', retryAfterMs: 1000 })
+}
+
+export function adoptRefused(
+  code: 'NotRestored' | 'Behind' | 'Forked' | 'NoKeys' | 'OwnCheckpoint',
+  detail: string,
+): CairnError {
   return new CairnError('Conflict', detail, { code })
 }
 

@@ -1,4 +1,5 @@
 export { type RegistryConfig, registrySection } from './config.ts'
+export { signedRecordPath } from './domain/signed-record.ts'
 export { REGISTRY_CODES } from './errors.ts'
 export { REGISTRY, type RegistryHost, startRegistry } from './main.ts'
 export { REGISTRY_METRICS } from './metrics.ts'

@@ -10,7 +10,7 @@ import {
 import { REGISTRY_PORT_OFFSET, type RegistryConfig, registrySection } from './config.ts'
 import { REGISTRY_CODES } from './errors.ts'
 import { REGISTRY_METRICS } from './metrics.ts'
-import { openParts, type RegistryParts, type RegistrySurroundings } from './parts.ts'
+import { checkParts, openParts, type RegistryParts, type RegistrySurroundings } from './parts.ts'
 import { registryRoutes } from './routes.ts'
 import { summaryOf } from './summary.ts'
 import { readyFields } from './tasks/health-gate.ts'
@@ -31,14 +31,15 @@ export async function runParts(host: RegistryHost, parts: RegistryParts): Promis
   const running = await runService({
     ...host,
     runtime: host.platform,
-    conditions: ['storage_ready', 'bus_attached', 'checkpointor_ready'],
-    build: ({ supervisor, health }) => {
-      startTasks(host, parts, supervisor, health)
+    // What is in memory is served whatever the drive does; whether writes are taken is a class of its own.
+    conditions: [],
+    build: ({ supervisor }) => {
+      startTasks(host, parts, supervisor)
       const { events, intake, retention, close } = parts
       return {
         routes: registryRoutes(parts),
         codes: REGISTRY_CODES,
-        readyFields: () => readyFields(parts),
+        readyFields: (query) => readyFields(parts, query),
         intake: [intake, retention],
         events,
         close,
@@ -55,4 +56,5 @@ export const REGISTRY: ServiceModule<RegistryConfig> = {
   schema: registrySection,
   metrics: REGISTRY_METRICS,
   start: startRegistry,
+  check: checkParts,
 }

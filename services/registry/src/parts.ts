@@ -16,21 +16,24 @@ import { Audit, type RegistryEvents } from './audit.ts'
 import type { RegistryConfig } from './config.ts'
 import { Archive } from './domain/archive.ts'
 import { type Reach, unarmed } from './domain/crash-points.ts'
-import { type Custody, custodyOf, isRestored, markRestored } from './domain/custody.ts'
-import type { ReadRoots } from './domain/genesis.ts'
+import { Custody, findMissed, isRestored, keptKeys, markRestored, originIn } from './domain/custody.ts'
+import { checkRoots, type ReadRoots } from './domain/genesis.ts'
 import { headCacheOf, readHeadCache, writeHeadCache } from './domain/head-cache.ts'
 import type { Ledger, OpenProposal } from './domain/ledger.ts'
-import { type CheckpointSigner, type LogSeeds, openLogSeeds } from './domain/log-keys.ts'
+import { type CheckpointSigner, type LogSeeds, logKeysOf, openLogSeeds } from './domain/log-keys.ts'
 import { type StartedLog, startLog } from './domain/log-start.ts'
 import type { Published } from './domain/published.ts'
 import { type LogOptions, type OpenedLog, RegistryLog } from './domain/registry-log.ts'
+import { SignedRecords } from './domain/signed-record.ts'
 import type { VersionFacts } from './domain/versions.ts'
+import { damagedLog } from './errors.ts'
 import { Intake } from './intake.ts'
 import type { Anchor } from './tasks/checkpointor.ts'
 import { type Committed, Committer, EXPIRED_KEPT_MS } from './tasks/committer.ts'
 import { DeepVerifier } from './tasks/deep-verifier.ts'
 import { Pruner } from './tasks/pruner.ts'
 import { Publisher } from './tasks/publisher.ts'
+import { SignedKeeper } from './tasks/signed-keeper.ts'
 import { REGISTRY_TOPOLOGY } from './topology.ts'
 
 /** What a node gives beside what every service needs; the last two are for tests alone. */
@@ -75,6 +78,9 @@ export interface RegistryParts {
   readonly committer: Committer
   readonly publisher: Publisher
   readonly pruner: Pruner
+  /** What was signed, kept outside of the data directory. */
+  readonly records: SignedRecords
+  readonly keeper: SignedKeeper
   readonly verifier: DeepVerifier
   /** Anchors on their way to the pruner. */
   readonly retention: Queue<Anchor>
@@ -92,6 +98,12 @@ export interface RegistryParts {
 export type PartsHost = Pick<ServiceHost<RegistryConfig>, 'platform' | 'directory' | 'config' | 'upkeep'> &
   RegistrySurroundings
 
+/** Refuses what `openParts` would refuse of the configuration, without opening the log. */
+export async function checkParts({ platform, directory, config, readRoots }: PartsHost): Promise<void> {
+  const isBegun = (await readHeadCache(platform.disk, directory)).tag !== 'absent'
+  await checkRoots(config.current, readRoots ?? (async (path) => await readSmallFile(platform.disk, path)), isBegun)
+}
+
 /** Opens the log under the service's directory, begins or completes it, and everything around it; no task runs yet. */
 export async function openParts(host: PartsHost): Promise<RegistryParts> {
   const { platform, directory, segmentBytes, reach = unarmed } = host
@@ -103,7 +115,8 @@ export async function openParts(host: PartsHost): Promise<RegistryParts> {
   const watermark = cache?.watermark
   const options = { directory, ioTimeoutMs, segmentBytes, watermark, notBeforeMs, reach }
   const found = await RegistryLog.open(platform, options)
-  const held = await openCustody(host, found)
+  const records = new SignedRecords(platform, directory)
+  const held = await openCustody(host, found, records)
   const opened = held.isRestored ? await reopenSigned(found, platform, options) : found
   try {
     const readRoots = host.readRoots ?? (async (path) => await readSmallFile(platform.disk, path))
@@ -118,27 +131,49 @@ export async function openParts(host: PartsHost): Promise<RegistryParts> {
       const kind = started.how === 'completed' ? 'crash' : 'startup'
       platform.metrics.count('registry_recoveries_total', { kind })
     }
-    const custody = custodyOf(platform, directory, { log: opened.log, ...started, ...held })
-    return joinParts(host, opened, { ...started, custody }, reach)
+    const published = new Watch(started.published)
+    const own = (): Uint8Array => published.value.note
+    const custody = new Custody(platform, directory, { log: opened.log, signer: started.signer, records, ...held, own })
+    return joinParts(host, opened, { ...started, published, custody, records }, reach)
   } catch (error) {
     await opened.log.close()
     throw error
   }
 }
 
-/** The seeds, and whether they may be used: a log that has begun and has lost them came from a backup. */
+interface Held {
+  readonly seeds: LogSeeds | undefined
+  /** It may not sign. */
+  readonly isRestored: boolean
+  /** A checkpoint that it has signed and has forgotten. */
+  readonly missed: Awaited<ReturnType<typeof findMissed>>
+}
+
+/** The seeds, and whether they may be used: not by a log that came from a backup or that has forgotten what it signed. */
 async function openCustody(
   { platform, directory, config }: PartsHost,
-  { log, ledger }: OpenedLog,
-): Promise<{ readonly seeds: LogSeeds | undefined; readonly isRestored: boolean }> {
+  { log, ledger, checkpoint }: OpenedLog,
+  records: SignedRecords,
+): Promise<Held> {
   try {
     const isBegun = ledger !== undefined
+    const kept = await keptKeys(platform.disk, directory)
+    // Written when a log had begun: one that is empty now has lost all of it.
+    if (!isBegun && kept !== undefined)
+      throw damagedLog(0, 'there is none, and trust.json says that the log had begun.')
     const seeds = await openLogSeeds(platform, directory, {
       isBegun,
       isQuantum: config.current.pq.mode === 'hybrid',
+      hadQuantum: kept?.quantumKey !== undefined,
     })
     if (seeds === undefined) await markRestored(platform.disk, directory)
-    return { seeds, isRestored: isBegun && (await isRestored(platform.disk, directory)) }
+    if (checkpoint === undefined)
+      return { seeds, isRestored: isBegun && (await isRestored(platform.disk, directory)), missed: undefined }
+    const origin = originIn(checkpoint.note)
+    const logKeys = seeds === undefined ? kept : logKeysOf(platform, origin, seeds)
+    const keys = logKeys && { origin, logKey: logKeys.logKey }
+    const missed = keys && (await findMissed(platform, directory, { log, keys, records }))
+    return { seeds, isRestored: missed !== undefined || (await isRestored(platform.disk, directory)), missed }
   } catch (error) {
     await log.close()
     throw error
@@ -155,19 +190,23 @@ async function reopenSigned(found: OpenedLog, platform: Platform, options: LogOp
 function joinParts(
   host: PartsHost,
   opened: OpenedLog,
-  started: StartedLog & { readonly custody: Custody },
+  started: Omit<StartedLog, 'published'> &
+    Pick<RegistryParts, 'custody' | 'records'> & { readonly published: Watch<Published> },
   reach: Reach,
 ): RegistryParts {
   const { platform, directory, config, storage } = host
   const { log, writer, trimmer } = opened
-  const { ledger, signer, custody } = started
-  const published = new Watch(started.published)
+  const { ledger, signer, custody, records, published } = started
+  const { origin } = signer.identity
+  const keeper = new SignedKeeper(platform, { origin, published, records, custody })
   const intake = new Intake(platform)
   const retention: Queue<Anchor> = openQueue(platform, REGISTRY_TOPOLOGY, 'retention_cmd')
   const events = new Bus<RegistryEvents>(platform, REGISTRY_TOPOLOGY)
   const audit = new Audit(platform, events)
   const committed: Broadcast<Committed> = openBroadcast(platform, REGISTRY_TOPOLOGY, 'committed')
   const archive = new Archive(log, ledger.versions)
+  const queues = { intake, committed }
+  const pruning = { log, archive, ledger, trimmer, directory, config: () => config.current }
   const publisher = new Publisher(platform, { committed, published, events })
   const reads = readsOf(ledger)
   const saveHead = async (): Promise<void> => await writeHead(platform, directory, log, published.value)
@@ -185,20 +224,11 @@ function joinParts(
     audit,
     storage,
     custody,
-    committer: new Committer(platform, { intake, log, writer, ledger, signer, published, committed, audit, reach }),
+    committer: new Committer(platform, { ...queues, log, writer, ledger, signer, published, audit, custody, reach }),
     publisher,
-    pruner: new Pruner(platform, {
-      retention,
-      config: () => config.current,
-      directory,
-      ledger,
-      log,
-      archive,
-      trimmer,
-      intake,
-      upkeep: host.upkeep ?? new Upkeep(),
-      reach,
-    }),
+    records,
+    keeper,
+    pruner: new Pruner(platform, { ...pruning, retention, intake, upkeep: host.upkeep ?? new Upkeep(), reach }),
     verifier: new DeepVerifier(platform, verified, {
       directory,
       committed: committed.subscribe(undefined, 'deep-verifier'),
@@ -217,12 +247,20 @@ function joinParts(
       committed.close()
       publisher.close()
       events.close()
-      // One that only reads has nothing to write down, and its drive may be a copy of another's.
-      if (custody.problem === undefined)
-        await saveHead().catch((error: unknown) => platform.log.warn({ error }, 'the file HEAD was not written'))
+      await writeDown(platform, { custody, keeper, saveHead })
       await log.close()
     },
   }
+}
+
+/** How far the log has come, for the next start. One that only reads has nothing to say: its drive may be another's copy. */
+async function writeDown(
+  { log }: Platform,
+  { custody, keeper, saveHead }: Pick<RegistryParts, 'custody' | 'keeper' | 'saveHead'>,
+): Promise<void> {
+  if (custody.problem !== undefined) return
+  await keeper.keep().catch((error: unknown) => log.warn({ error }, 'what was signed was not kept outside'))
+  await saveHead().catch((error: unknown) => log.warn({ error }, 'the file HEAD was not written'))
 }
 
 function readsOf(ledger: Ledger): LedgerReads {

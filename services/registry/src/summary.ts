@@ -21,5 +21,5 @@ function ownSigner({ ownSignerFile, isForgetful }: RegistryParts): string[] {
 }
 
 function reading({ custody }: RegistryParts): string[] {
-  return custody.problem === undefined ? [] : [`reads only: ${custody.problem}`]
+  return custody.problem === undefined ? [] : ['reads only']
 }

@@ -1,5 +1,5 @@
 /** Every task of the registry, started. */
-import type { Health, Supervisor } from '@cairn/kernel'
+import { breakerJanitor, type Supervisor } from '@cairn/kernel'
 import type { ServiceHost } from '@cairn/platform'
 import type { RegistryConfig } from './config.ts'
 import type { RegistryParts } from './parts.ts'
@@ -7,22 +7,21 @@ import { checkpointor } from './tasks/checkpointor.ts'
 import { healthGate } from './tasks/health-gate.ts'
 
 export function startTasks(
-  { platform, config }: Pick<ServiceHost<RegistryConfig>, 'platform' | 'config'>,
+  { platform, config, breakers }: Pick<ServiceHost<RegistryConfig>, 'platform' | 'config' | 'breakers'>,
   parts: RegistryParts,
   supervisor: Supervisor,
-  health: Health,
 ): void {
   const { checkpoint_interval: intervalMs } = config.current
   supervisor.start('committer', parts.committer.run)
   supervisor.start('publisher', parts.publisher.run)
-  health.meet('bus_attached')
   const isReading = (): boolean => parts.custody.problem !== undefined
   supervisor.start('checkpointor', checkpointor(platform, parts, intervalMs, isReading))
-  health.meet('checkpointor_ready')
+  supervisor.start('signed-keeper', parts.keeper.run)
   supervisor.start('pruner', parts.pruner.run)
   supervisor.start('deep-verifier', parts.verifier.run)
+  if (breakers !== undefined) supervisor.start('breaker-janitor', breakerJanitor(platform, [breakers]))
   supervisor.start(
     'health-gate',
-    healthGate(platform, parts, health, () => 1 + config.snapshot.version),
+    healthGate(platform, parts, () => 1 + config.snapshot.version),
   )
 }

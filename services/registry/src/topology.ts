@@ -1,4 +1,4 @@
-import { defineTopology } from '@cairn/kernel'
+import { BREAKER_QUEUE, defineTopology } from '@cairn/kernel'
 
 /** Every task and channel of the registry. */
 export const REGISTRY_TOPOLOGY = defineTopology({
@@ -25,6 +25,11 @@ export const REGISTRY_TOPOLOGY = defineTopology({
       criticality: 'important',
       does: 'Asks for a checkpoint with a fresh time now and then, and offers it to the pruner as an anchor.',
     },
+    'signed-keeper': {
+      count: 1,
+      criticality: 'important',
+      does: 'Keeps the newest signed checkpoint outside of the data directory as well, so that a copy that is put back is told from the log.',
+    },
     pruner: {
       count: 1,
       criticality: 'important',
@@ -39,6 +44,12 @@ export const REGISTRY_TOPOLOGY = defineTopology({
       count: 1,
       criticality: 'important',
       does: 'Says in `/readyz` whether reads and writes are served, and brings the gauges up to date.',
+    },
+    'breaker-janitor': {
+      count: 1,
+      criticality: 'important',
+      only: 'with a service that is called',
+      does: 'The one writer of the breakers of neighbours: rolls their windows and lays out probes.',
     },
     'config-reloader': {
       count: 1,
@@ -71,6 +82,14 @@ export const REGISTRY_TOPOLOGY = defineTopology({
       whenFull: 'this cycle is skipped and logged; the next checkpoint is offered again',
       does: 'Anchors below which the pruner may remove entries.',
     },
+    'breaker-outcomes': {
+      ...BREAKER_QUEUE,
+      from: ['committer', 'pruner', 'listener'],
+      to: ['breaker-janitor'],
+      whenFull: 'the outcome is lost, and counts as a failure at the next round',
+      only: 'with a service that is called',
+      does: 'How calls to the services this one needs ended, for their breakers.',
+    },
   },
   broadcasts: {
     committed: {
@@ -100,9 +119,11 @@ export const REGISTRY_TOPOLOGY = defineTopology({
         'committer',
         'publisher',
         'checkpointor',
+        'signed-keeper',
         'pruner',
         'deep-verifier',
         'health-gate',
+        'breaker-janitor',
         'config-reloader',
       ],
       does: 'The phase of the shutdown, level-triggered.',
@@ -111,7 +132,7 @@ export const REGISTRY_TOPOLOGY = defineTopology({
     commands: { from: ['listener'], to: ['committer'], does: 'That one of the two queues has something in it.' },
     published: {
       from: ['committer'],
-      to: ['listener', 'publisher', 'checkpointor', 'pruner', 'deep-verifier', 'health-gate'],
+      to: ['listener', 'publisher', 'checkpointor', 'signed-keeper', 'pruner', 'deep-verifier', 'health-gate'],
       does: 'The snapshot every read is answered from: head, checkpoint, state.',
     },
     verify_asked: {

@@ -189,6 +189,7 @@ test('no configuration key and no route but the three of a commit can change sig
     'POST /admin/adopt registry:admin',
     'POST /admin/verify registry:admin',
     'POST /log/audit-heads registry:anchor',
+    'POST /log/checkpoint/seen undefined',
     'POST /log/cosignatures registry:anchor',
     'POST /registry/approvals/:id registry:approve',
     'POST /registry/commit/:id registry:commit',
@@ -198,6 +199,7 @@ test('no configuration key and no route but the three of a commit can change sig
   await service.ask('POST', '/admin/verify')
   await service.ask('POST', '/admin/adopt', { body: 'x' })
   await service.ask('POST', '/log/cosignatures', { body: 'x' })
+  await service.ask('POST', '/log/checkpoint/seen', { body: 'x' })
   await service.ask('POST', '/log/audit-heads', { body: { head: signerSetHash(before), count: 1 } })
   const opened = await new Story(service).propose([signerSet(service, 1, [MALLORY])])
   isProblem(await new Story(service).commit(opened), 422, 'QuorumFailed')

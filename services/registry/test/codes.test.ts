@@ -225,6 +225,14 @@ const OWN: Readonly<Record<string, Provoke>> = {
   Behind: adopting(9),
   Forked: adopting(1),
   NotRestored: of(async (service) => await service.ask('POST', '/admin/adopt', { body: 'x' })),
+  OwnCheckpoint: async () => {
+    const first = await TestService.start(ROOTS)
+    const service = await first.restart(restored)
+    const { body } = await service.ask('GET', '/log/checkpoint')
+    const answer = await service.ask('POST', '/admin/adopt', { body })
+    await service.stop()
+    return answer
+  },
   CheckpointMoved: movedOn,
   QuorumFailed: about(async (_service, story, opened) => await story.commit(opened)),
   NotASigner: about(async (_service, story, opened) => await story.approve(opened, MALLORY)),

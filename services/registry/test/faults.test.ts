@@ -19,7 +19,7 @@ const FAULTS: readonly (readonly [FaultyOperation, Fault])[] = [
   ['append', 'short-write'],
   ['sync', 'io-error'],
 ]
-const JOURNAL = /journal/
+const JOURNAL = /\.seg/
 
 describe('a fault while a commit is made durable', () => {
   for (const [operation, fault] of FAULTS) {
@@ -78,6 +78,9 @@ test('StorageBusy: a drive that hangs makes writes unready first; reads are serv
     [ready.fields()['ready'], ready.fields()['write_ready'], ready.fields()['degraded']],
     [true, false, true],
   )
+  const write = await service.ask('GET', '/readyz?class=write')
+  isProblem(write, 503, 'not_ready')
+  assert.deepEqual([write.fields()['ready'], write.fields()['missing']], [false, ['log_writable']])
   const refused = await service.ask('POST', '/registry/proposals', { body })
   isProblem(refused, 503, 'NotReady')
   // From memory: what is published, and artifacts that were read before.
@@ -86,6 +89,7 @@ test('StorageBusy: a drive that hangs makes writes unready first; reads are serv
   shut.writes.open()
   await service.sleep(10_000)
   assert.equal((await service.ask('GET', '/readyz')).fields()['write_ready'], true)
+  assert.equal((await service.ask('GET', '/readyz?class=write')).status, 200)
   assert.equal((await service.ask('POST', '/registry/proposals', { body })).status, 202)
   await service.stop()
 })
@@ -143,7 +147,7 @@ test('a start on a drive that cannot write says so and leaves nothing behind', a
   const service = await TestService.start(OPTIONS)
   await service.stop()
   service.machine.kill()
-  service.machine.faults.plan({ operation: 'list', path: JOURNAL, fault: 'io-error' })
+  service.machine.faults.plan({ operation: 'list', path: /journal/, fault: 'io-error' })
   await assert.rejects(TestService.start(OPTIONS, service.world, service.machine))
   // The machine's own threads are not the service's to close.
   assert.deepEqual(

@@ -25,6 +25,7 @@ export const DIRECTORY = 'data/registry'
 
 export interface ServiceOptions extends MachineOptions, RegistrySurroundings {
   readonly config?: z.input<typeof registrySection>
+  readonly environment?: Readonly<Record<string, string>>
   /** Sees the parts before any task runs. */
   readonly alter?: (parts: RegistryParts) => void
 }
@@ -47,8 +48,8 @@ export class TestService extends VirtualService<RegistryConfig, RegistryParts> {
 
   /** Like `start`, inside a scenario that lets the world's time pass itself. */
   static async open(options: ServiceOptions, world: VirtualWorld, machine: VirtualMachine): Promise<TestService> {
-    const { config: input = {}, alter, ...surroundings } = options
-    const platform = await startMachine(machine, REGISTRY_METRICS, options)
+    const { config: input = {}, alter, environment = {}, ...surroundings } = options
+    const platform = await startMachine(machine, REGISTRY_METRICS, options, environment)
     const host = { ...hostOf('registry', platform, registrySection.parse(input)), ...surroundings }
     const parts = await openParts(host)
     alter?.(parts)

@@ -139,6 +139,29 @@ test('proofs of every version and of names verify offline, also after a restart 
   await again.stop()
 })
 
+test('the newest head of each audit chain is told, over a restart too; heads that name no chain are of none', async () => {
+  const service = await TestService.start(ONE_OF_ONE)
+  const [ours, other] = ['0a'.repeat(16), '0b'.repeat(16)]
+  const anchor = async (count: number, chain?: string) =>
+    await service.ask('POST', '/log/audit-heads', { body: { head: address(`${count}`), count, chain } })
+  for (const [count, chain] of [
+    [1, ours],
+    [9, other],
+    [2, ours],
+    [7, undefined],
+  ] as const)
+    assert.equal((await anchor(count, chain)).status, 202)
+  const newest = async (from: TestService, chain: string) =>
+    await from.ask('GET', `/log/audit-heads/${chain}`, { token: null })
+  assert.deepEqual((await newest(service, ours)).json(), { head: address('2'), count: 2, log_index: 3 })
+  isProblem(await newest(service, '0c'.repeat(16)), 404, 'NotFound')
+  isProblem(await newest(service, 'ours'), 400, 'Malformed')
+  const again = await service.restart(ONE_OF_ONE)
+  assert.deepEqual((await newest(again, ours)).json(), { head: address('2'), count: 2, log_index: 3 })
+  assert.deepEqual((await newest(again, other)).json(), { head: address('9'), count: 9, log_index: 2 })
+  await again.stop()
+})
+
 test('audit heads never move HEAD; each token has its own quota, and a refusal is told to the audit', async () => {
   const service = await TestService.start(ONE_OF_ONE)
   using events = service.parts.events.subscribe()

@@ -75,8 +75,7 @@ export const faults: Story = async () => {
   const service = await TestService.start({ ...PRUNING, reach })
   const people = new People(service)
   for (let at = 0; at < 45; at += 1) await people.publish([named(`n-${at}@1`, 'x')], [ALICE])
-  for (const nth of [1, 3])
-    service.machine.faults.plan({ operation: 'append', path: /journal/, nth, fault: 'io-error' })
+  for (const nth of [1, 3]) service.machine.faults.plan({ operation: 'append', path: /\.seg/, nth, fault: 'io-error' })
   const body = { payload: { items: [named('b@1', 'y')] } }
   await service.ask('POST', '/registry/proposals', { body })
   await service.sleep(6_000)

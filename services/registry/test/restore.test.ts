@@ -59,9 +59,11 @@ async function onlyReads(service: TestService): Promise<void> {
     assert.equal((await service.ask('GET', path)).status, 200, path)
 }
 
-async function adopt(service: TestService, note: Uint8Array) {
-  return await service.ask('POST', '/admin/adopt', { body: note })
+async function adopt(service: TestService, note: Uint8Array, query = '') {
+  return await service.ask('POST', `/admin/adopt${query}`, { body: note })
 }
+
+const MOVED = '?moved=true'
 
 describe('a registry that was restored', () => {
   test('serves what was signed and signs nothing, also once its keys are back, until it is adopted', async () => {
@@ -77,7 +79,8 @@ describe('a registry that was restored', () => {
     await putBack(backup, reading.platform)
     const again = await reading.restart(OPTIONS)
     await onlyReads(again)
-    const adopted = await adopt(again, backup.note)
+    isProblem(await adopt(again, backup.note), 409, 'OwnCheckpoint')
+    const adopted = await adopt(again, new Uint8Array(), MOVED)
     assert.deepEqual([adopted.status, adopted.json()], [200, { size: 10 }])
     assert.match(String((await again.ask('GET', '/readyz')).fields()['write_problem']), /adopted; start the node again/)
     const writing = await again.restart(OPTIONS)
@@ -100,7 +103,7 @@ describe('a registry that was restored', () => {
     isProblem(await adopt(service, signed(9, new Uint8Array(32), new Uint8Array(32).fill(9))), 422, 'InvalidSig')
     isProblem(await adopt(service, Buffer.from('no note')), 400, 'Malformed')
     await onlyReads(service)
-    isProblem(await adopt(service, backup.note), 409, 'NoKeys')
+    isProblem(await adopt(service, backup.note, MOVED), 409, 'NoKeys')
     await putBack(backup, service.platform)
     assert.equal(
       (await adopt(service, signed(9, await service.parts.log.rootAt(9)))).status,
@@ -131,7 +134,7 @@ describe('a registry that was restored', () => {
     service.machine.kill()
     const reading = await TestService.start(OPTIONS, service.world, service.machine)
     assert.deepEqual([reading.parts.log.size, reading.parts.published.value.size], [4, 4])
-    assert.equal((await adopt(reading, note)).status, 200)
+    assert.equal((await adopt(reading, note, MOVED)).status, 200)
     const writing = await reading.restart(OPTIONS)
     assert.equal(writing.parts.published.value.size, 5)
     await writing.stop()

@@ -53,7 +53,7 @@ export const storageSection = section({
   reserve_bytes: setting(byteSize({ min: 1024 * 1024 }), {
     default: '512MiB',
     reload: 'restart',
-    does: 'Room on the drive that only deletes and compaction may use, so that a full drive can be freed: two segments.',
+    does: 'Room on the drive, held in a file, that only deletes and compaction may use, so that a full drive can be freed: two segments.',
   }),
   segment_bytes: setting(byteSize({ min: 2 * 1024 * 1024 }), {
     default: '256MiB',
@@ -173,7 +173,7 @@ export const storageSection = section({
     scrub_pacing: setting(byteSize({ min: 64 * 1024 }), {
       default: '8MiB',
       reload: 'restart',
-      does: 'Bytes a second the scrub reads, each chunk counted as 64 KiB.',
+      does: 'Bytes a second the scrub reads.',
     }),
     sweep_interval: setting(duration({ min: 100 }), {
       default: '60s',

@@ -9,6 +9,7 @@ export const STORAGE_CODES = {
   too_large: 'payload_too_large',
   address_mismatch: 'conflict',
   write_unready: 'not_ready',
+  record_damaged: 'integrity',
 } as const satisfies Readonly<Record<string, string>>
 
 /** How a read can fail, whatever is read. */
@@ -26,8 +27,6 @@ export const WRITE_ERRORS = {
   write_failed: 503,
   not_ready: 503,
   drive_stalled: 503,
-  index_behind: 503,
-  index_failed: 503,
   rebuilding: 503,
   under_replicated: 503,
   copies_away: 503,

@@ -8,9 +8,10 @@ import {
   type StartedService,
 } from '@cairn/platform'
 import { STORAGE_PORT_OFFSET, type StorageConfig, storageSection } from './config.ts'
+import { durabilityFields } from './domain/durability-report.ts'
 import { STORAGE_CODES } from './errors.ts'
 import { countProblem, STORAGE_METRICS } from './metrics.ts'
-import { openParts, type StorageParts } from './parts.ts'
+import { checkParts, openParts, type StorageParts } from './parts.ts'
 import { storageRoutes } from './routes.ts'
 import { summaryOf } from './summary.ts'
 import { startTasks } from './tasks.ts'
@@ -30,7 +31,7 @@ export async function runParts(host: StorageHost, parts: StorageParts): Promise<
   const running = await runService({
     ...host,
     runtime: host.platform,
-    conditions: ['store_writable', 'placement_cache_warm', 'durability_pacer_ready'],
+    conditions: ['store_writable'],
     build: ({ supervisor, health }) => {
       startTasks(host, parts, supervisor, health)
       return {
@@ -39,6 +40,7 @@ export async function runParts(host: StorageHost, parts: StorageParts): Promise<
         onProblem: (code) => countProblem(host.platform.metrics, code),
         intake: [parts.work.queue, parts.repairs.queue],
         events: parts.events,
+        readyFields: () => durabilityFields(parts),
         close: parts.close,
       }
     },
@@ -53,4 +55,5 @@ export const STORAGE: ServiceModule<StorageConfig> = {
   schema: storageSection,
   metrics: STORAGE_METRICS,
   start: startStorage,
+  check: checkParts,
 }

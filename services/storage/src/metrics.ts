@@ -51,6 +51,21 @@ export const STORAGE_METRICS = {
   },
   repair_seconds_total: { type: 'counter', labels: ['phase'], help: 'Time spent on repairs, the wait not included.' },
   scrub_chunks_total: { type: 'counter', labels: ['result'], help: 'Chunks the scrub read, `sound` or `damaged`.' },
+  index_segments_total: {
+    type: 'counter',
+    labels: ['how'],
+    help: 'Segments the index came to know: from a `side_file`, or by reading them (`scan_missing`, `scan_damaged`).',
+  },
+  scrub_mended_total: {
+    type: 'counter',
+    labels: [],
+    help: 'Records that the index lacked or had wrong, and the scrub put right.',
+  },
+  garbage_held_back: {
+    type: 'gauge',
+    labels: [],
+    help: '1 while no garbage is collected because something of a journal, an object or a list cannot be read.',
+  },
   swept_chunks_total: { type: 'counter', labels: [], help: 'Chunks removed because nobody needs them.' },
   compacted_bytes_total: { type: 'counter', labels: [], help: 'Bytes freed by compaction.' },
 } as const satisfies MetricTable

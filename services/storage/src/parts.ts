@@ -4,6 +4,7 @@
  *     one drive, no peers ─▶ objects, chunks and commits are those of its store
  *     more than that ──────▶ the same interfaces over all targets (`replication/`)
  */
+
 import { Bus, CairnError, type Runtime, Watch } from '@cairn/kernel'
 import { makeDirectories, type Platform, type ServiceHost } from '@cairn/platform'
 import { KIND } from '@cairn/store'
@@ -15,6 +16,7 @@ import { ObjectReader } from './domain/object-reader.ts'
 import { ObjectWriter, type Writer } from './domain/object-writer.ts'
 import type { Objects } from './domain/objects.ts'
 import { type Pace, type Repaired, Repairs } from './domain/repairs.ts'
+import { checkDomains, erasureCodeOf } from './erasure/open-erasure.ts'
 import { openReplication, type Replication } from './replication/open-replication.ts'
 import { DriveTarget } from './targets/drive-target.ts'
 import { Drives } from './targets/drives.ts'
@@ -126,6 +128,41 @@ export async function openParts(host: PartsHost): Promise<StorageParts> {
       await peersGate.close()
       await drives.close()
     },
+  }
+}
+
+/** Refuses what `openParts` would refuse of the configuration, without opening a drive. */
+export async function checkParts({ platform, directory, config }: PartsHost): Promise<void> {
+  const { drives, peers } = config.current
+  checkPeers(config.current)
+  const settings = (drives.length === 0 ? [directory] : drives).map((drive) =>
+    typeof drive === 'string' ? { path: drive, domain: undefined } : drive,
+  )
+  const isListed = settings.some(({ path }) => path === directory)
+  if (!isListed && (await isDirectory(platform, directory))) await mustBeListed(platform, directory)
+  const code = erasureCodeOf(config.current)
+  if (code === undefined) return
+  const apart = settings.map(async ({ path, domain }) => {
+    return { domain: domain ?? (await deviceOf(platform, path)) ?? path }
+  })
+  checkDomains(code, await Promise.all(apart), peers.length)
+}
+
+async function isDirectory({ disk }: Platform, path: string): Promise<boolean> {
+  try {
+    await disk.list(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What the drive is on; nothing where there is no directory yet. */
+async function deviceOf({ disk }: Platform, path: string): Promise<string | undefined> {
+  try {
+    return (await disk.space(path)).device
+  } catch {
+    return undefined
   }
 }
 

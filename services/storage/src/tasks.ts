@@ -16,17 +16,16 @@ export function startTasks(
   supervisor: Supervisor,
   health: Health,
 ): void {
-  const { pools, durability, reserve_bytes: reserveBytes } = config.current
+  const { pools, durability } = config.current
   const { sweep_interval: intervalMs, repair_pacing: bytesPerSecond } = durability
   const onChange = (): void => parts.repairs.wakePlanner()
   supervisor.start('get-worker', parts.work.getWorker, pools.get)
   supervisor.start('put-worker', parts.work.putWorker, pools.put)
-  supervisor.start('placement-client', placementClient(parts.placement, health, parts.replication, onChange))
+  supervisor.start('placement-client', placementClient(parts.placement, parts.replication, onChange))
   supervisor.start('repair-planner', repairPlanner(platform, parts, intervalMs))
   supervisor.start('repair-worker', repairWorker(platform, parts, bytesPerSecond), pools.repair)
-  health.meet('durability_pacer_ready')
   supervisor.start('sweeper', sweeper(platform, parts.drives, upkeep, intervalMs))
   supervisor.start('compactor', compactor(platform, parts.drives, upkeep, intervalMs))
   supervisor.start('scrubber', parts.scrubs.run)
-  supervisor.start('drive-watcher', driveWatcher(platform, parts.drives, { reserveBytes, health, onChange }))
+  supervisor.start('drive-watcher', driveWatcher(platform, parts.drives, { health, onChange }))
 }

@@ -1,4 +1,4 @@
-import { defineTopology } from '@cairn/kernel'
+import { BREAKER_QUEUE, defineTopology } from '@cairn/kernel'
 
 /** Every task and channel of the storage service. */
 export const STORAGE_TOPOLOGY = defineTopology({
@@ -33,6 +33,7 @@ export const STORAGE_TOPOLOGY = defineTopology({
     'placement-client': {
       count: 1,
       criticality: 'optional',
+      only: 'with peers; without them it ends as soon as it has said where copies are',
       does: 'Says where copies should be, and asks every second which peers are there; ends at once without peers.',
     },
     sweeper: {
@@ -79,6 +80,14 @@ export const STORAGE_TOPOLOGY = defineTopology({
       to: ['repair-worker'],
       whenFull: 'a repair that can wait is skipped and counted (`repair_skipped_total`); the next round plans it again',
       does: 'Repairs to make. The reserved share is for chunks that a read or the scrub found damaged, last copies and deletes.',
+    },
+    'breaker-outcomes': {
+      ...BREAKER_QUEUE,
+      from: ['listener', 'get-worker', 'put-worker', 'repair-worker', 'placement-client'],
+      to: ['placement-client'],
+      whenFull: 'the outcome is lost, and counts as a failure at the next round',
+      only: 'with peers',
+      does: 'How calls to peers ended, for their breakers; who looks after the peers keeps these too.',
     },
   },
   broadcasts: {

@@ -11,7 +11,7 @@ import { storageRoutes } from '../src/routes.ts'
 import { type ServiceOptions, TestService } from './harness.ts'
 import { nodeOptions } from './nodes.ts'
 import { CHUNK, clientObject, frames } from './objects.ts'
-import { driveSwitch, withDrives } from './several-drives.ts'
+import { damageEnd, driveSwitch, withDrives } from './several-drives.ts'
 
 const NOWHERE = addressOf(Buffer.from('nobody stored this'))
 
@@ -58,6 +58,11 @@ function lacking(count: number, ask: (service: TestService) => Promise<Answer>):
   )
 }
 
+async function giveUpFirst(service: TestService): Promise<Answer> {
+  const headers = { 'content-type': 'application/json' }
+  return await service.ask('POST', '/admin/scrub/give-up', { body: '{"segment":1}', headers })
+}
+
 /** The codes by which the ingress and the store know an error, and that clients know by another name. */
 const RENAMED: Readonly<Record<keyof typeof STORAGE_CODES, () => Promise<Answer>>> = {
   malformed: of(async (service) => await service.ask('GET', '/o/b3:xyz')),
@@ -66,6 +71,18 @@ const RENAMED: Readonly<Record<keyof typeof STORAGE_CODES, () => Promise<Answer>
     config: { limits: { max_object_bytes: '1KiB' } },
   }),
   address_mismatch: of(async (service) => await service.ask('PUT', `/c/${NOWHERE}`, { body: SMALL })),
+  record_damaged: async () => {
+    const service = await TestService.start()
+    await service.ask('POST', '/o', { body: SMALL })
+    await service.stop()
+    service.machine.kill()
+    // One that has read it, or written it, goes by what it remembers.
+    const again = await TestService.start({}, service.world, service.machine)
+    await damageEnd(again, 'data/storage/journal')
+    const answer = await again.ask('GET', `/o/${addressOf(SMALL)}`)
+    await again.stop()
+    return answer
+  },
   write_unready: of(async (service) => {
     const { faults } = service.machine
     faults.plan({ operation: 'sync', fault: 'io-error' })
@@ -135,7 +152,7 @@ const OWN: Readonly<Record<string, () => Promise<Answer>>> = {
     const bytes = noise(8 * 1024 * 1024)
     await service.ask('POST', '/o?stream', { body: bytes })
     service.machine.crash()
-    service.machine.shelves.lose()
+    service.machine.loseSideFiles()
     const again = await TestService.start({ config }, service.world, service.machine)
     const answer = await again.ask('GET', `/o/${addressOf(bytes)}`)
     await again.sleep(10_000)
@@ -159,6 +176,8 @@ const OWN: Readonly<Record<string, () => Promise<Answer>>> = {
     await service.ask('DELETE', `/o/${id}?copy=9`)
     return await service.ask('PUT', `/o/${id}?copy=8`, { body: SMALL })
   }),
+  segment_active: of(giveUpFirst),
+  segment_sound: about(noise(4 * 1024 * 1024), giveUpFirst, { config: { segment_bytes: '2MiB' } }),
   rejoin_empty: of(
     async (service) => {
       const headers = { 'x-cairn-node': 'b', 'x-cairn-life': '1', 'content-type': 'application/json' }
@@ -169,29 +188,6 @@ const OWN: Readonly<Record<string, () => Promise<Answer>>> = {
     },
     nodeOptions('a', ['a', 'b'], { durability: { tombstone_keep: '1s' } }),
   ),
-  index_failed: about(SMALL, async (service, id) => {
-    for (let nth = 1; nth <= 9; nth += 1) service.machine.faults.plan({ operation: 'commit', nth, fault: 'io-error' })
-    return await service.ask('PUT', `/refs/mailbox/${id}`)
-  }),
-  index_behind: async () => {
-    const shut = gates()
-    const behind = of(
-      async (service) => {
-        shut.commits.shut()
-        let answer: Answer | undefined
-        // What the index has not taken in yet is kept in memory, up to 192 MiB.
-        for (let round = 1; round <= 5 && (answer === undefined || answer.status === 200); round += 1) {
-          const chunks = Array.from({ length: 60 }, (_, at) => Buffer.alloc(1024 * 1024, `${round} ${at} `))
-          answer = await service.ask('POST', '/c', { body: frames(chunks) })
-        }
-        shut.commits.open()
-        assert.ok(answer)
-        return answer
-      },
-      { wrap: (platform) => gated(platform, shut) },
-    )
-    return await behind()
-  },
 }
 
 async function coded(service: TestService, body: Buffer): Promise<Answer> {

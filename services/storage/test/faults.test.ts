@@ -20,8 +20,6 @@ const WRITE_FAULTS: readonly (readonly [FaultyOperation, Fault])[] = [
   ['append', 'short-write'],
   ['append', 'bit-flip'],
   ['sync', 'io-error'],
-  ['commit', 'io-error'],
-  ['commit', 'no-space'],
 ]
 const READ_FAULTS: readonly (readonly [FaultyOperation, Fault])[] = [
   ['read', 'io-error'],

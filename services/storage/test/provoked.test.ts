@@ -5,7 +5,7 @@
 import { BROKEN_BELOW, type ProvokedRow, provokedSuite, RETRIED_BELOW } from '../../../verify/virtual/provoked-suite.ts'
 import { STORAGE_METRICS } from '../src/metrics.ts'
 import { STORAGE_TOPOLOGY } from '../src/topology.ts'
-import { crash, damage, lag, overload, refusals, slowCopy, strangers, traffic, upkeep } from './provoking.ts'
+import { crash, damage, lag, overload, refusals, restart, slowCopy, strangers, traffic, upkeep } from './provoking.ts'
 
 const PROVOKED: readonly ProvokedRow[] = [
   ['storage_get_latency_seconds', { route: '/o/:address', range: 'whole' }, traffic],
@@ -37,6 +37,9 @@ const PROVOKED: readonly ProvokedRow[] = [
   ['request_latency_seconds', { route: '/o', method: 'POST' }, traffic],
   ['inflight_requests', { route: '/o/:address' }, traffic],
   ['tasks_spawned_total', { kind: 'get-worker' }, traffic],
+  ['index_segments_total', { how: 'side_file' }, restart],
+  ['index_segments_total', { how: 'scan_missing' }, restart],
+  ['index_segments_total', { how: 'scan_damaged' }, restart],
   ['swept_chunks_total', {}, upkeep],
   ['compacted_bytes_total', {}, upkeep],
   ['integrity_fail_total', { reason: 'checksum' }, damage],
@@ -79,5 +82,10 @@ provokedSuite({
   topology: STORAGE_TOPOLOGY,
   errors: ['Busy', 'Timeout', 'Canceled', 'Lagging', 'Paced', 'Overflow'],
   rows: PROVOKED,
-  elsewhere: { ...RETRIED_BELOW, ...BROKEN_BELOW },
+  elsewhere: {
+    ...RETRIED_BELOW,
+    ...BROKEN_BELOW,
+    scrub_mended_total: 'services/storage/test/scrub.test.ts',
+    garbage_held_back: 'services/storage/test/scrub.test.ts',
+  },
 })

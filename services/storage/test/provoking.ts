@@ -52,6 +52,26 @@ export const upkeep: Story = async () => {
   return reading
 }
 
+/** A start that finds side files, one of them damaged and one gone. */
+export const restart: Story = async () => {
+  const config = { segment_bytes: '2MiB' }
+  const service = await TestService.start({ config })
+  await service.ask('POST', '/o?stream', { body: noise(8 * 1024 * 1024) })
+  await service.stop()
+  const { machine, world } = service
+  const sides = machine.drive.list('data/storage/journal').filter(({ name }) => name.endsWith('.idx'))
+  const [damaged, lost] = sides.map(({ name }) => `data/storage/journal/${name}`)
+  assert.ok(damaged !== undefined && lost !== undefined)
+  machine.drive.damage(damaged, 300)
+  machine.drive.unlink(lost)
+  machine.kill()
+  const again = await TestService.start({ config }, world, machine)
+  await again.sleep(1000)
+  const reading = await readMetrics(again)
+  await again.stop()
+  return reading
+}
+
 /** A chunk that rotted, found by a read and by the scrub; then a drive that cannot even be read. */
 export const damage: Story = async () => {
   const service = await TestService.start({ config: { cache_bytes: 0 } })
@@ -66,7 +86,9 @@ export const damage: Story = async () => {
   await service.sleep(10_000)
   const sound = noise(1000, 2)
   await service.ask('POST', '/o', { body: sound })
-  faults.plan({ operation: 'read', fault: 'io-error' })
+  await service.ask('HEAD', `/o/${addressOf(sound)}`)
+  // The first read is of its record, the second of its chunk.
+  faults.plan({ operation: 'read', nth: 2, fault: 'io-error' })
   await service.ask('POST', '/admin/repair', json({ address: addressOf(sound) }))
   await service.sleep(1000)
   const reading = await readMetrics(service)

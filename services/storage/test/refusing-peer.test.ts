@@ -44,3 +44,25 @@ test('a peer that refuses every copy costs repairs, and not the service', async 
   world.machine('b').kill()
   await service.stop()
 })
+
+test('a call to a peer is tried three times, after 50 to 100 ms and then after 200 to 400, never twice the same', async () => {
+  const world = new VirtualWorld(1)
+  const askedAt: number[] = []
+  world
+    .machine('b')
+    .start()
+    .listen(7071, async () => {
+      askedAt.push(world.clock.now())
+      return await Promise.resolve({ status: 503, headers: [], body: Buffer.from('') })
+    })
+  const service = await TestService.start(nodeOptions('a', ['a', 'b']), world, world.machine('a'))
+  await service.sleep(5_000)
+  const pauses = askedAt.slice(1).map((at, index) => at - (askedAt[index] ?? 0))
+  // A round of the watch is three tries; between two rounds there is a second.
+  const [first, second] = [0, 1].map((place) => pauses.filter((_, index) => index % 3 === place))
+  assert.ok(first!.length >= 2 && first!.every((ms) => ms >= 50 && ms < 110), first!.join(' '))
+  assert.ok(second!.length >= 2 && second!.every((ms) => ms >= 200 && ms < 410), second!.join(' '))
+  assert.ok(new Set(first).size > 1, 'there is no jitter')
+  world.machine('b').kill()
+  await service.stop()
+})

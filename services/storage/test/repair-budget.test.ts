@@ -55,7 +55,7 @@ function mostInASecond(writes: readonly Write[]): number {
 
 /** With a small one a chunk is all that fits into a second. */
 const BUDGETS: readonly { readonly budget: number; readonly stepBytes: number; readonly seconds: number }[] = [
-  { budget: 1024 * KIB, stepBytes: 9000, seconds: 12 },
+  { budget: 1024 * KIB, stepBytes: 18_000, seconds: 12 },
   { budget: 64 * KIB, stepBytes: 2000, seconds: 60 },
 ]
 

@@ -109,7 +109,7 @@ for (const disk of ['virtual', 'memory'] as const) {
     })
 
     test('coded bodies are addressed by what they decode to', async () => {
-      const bytes = Buffer.from('the same words again and again. '.repeat(100))
+      const bytes = Buffer.concat([noise(400, 4), Buffer.from('the same words again and again. '.repeat(100))])
       for (const [coding, body] of [
         ['gzip', gzipSync(bytes)],
         ['zstd', zstdCompressSync(bytes)],
@@ -305,12 +305,7 @@ for (const disk of ['virtual', 'memory'] as const) {
       const ready = await ask('GET', '/readyz', { token: null })
       assert.equal(ready.status, 200)
       const conditions = Object.keys(ready.fields()['conditions'] as object).sort()
-      assert.deepEqual(conditions, [
-        'durability_pacer_ready',
-        'listener_bound',
-        'placement_cache_warm',
-        'store_writable',
-      ])
+      assert.deepEqual(conditions, ['listener_bound', 'store_writable'])
       for (const path of ['/healthz', '/version', '/metrics', '/debug/topology'])
         assert.equal((await ask('GET', path, { token: null })).status, 200, path)
     })

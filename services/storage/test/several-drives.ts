@@ -1,7 +1,7 @@
 /** A service with several drives on one virtual machine, each of which can be taken away, and what is on them. */
 import assert from 'node:assert/strict'
 import type { Random } from '@cairn/kernel'
-import { type Disk, diskFailure, type KvOpener } from '@cairn/platform'
+import { type Disk, diskFailure } from '@cairn/platform'
 import { type Address, digestOf } from '@cairn/wire'
 import { wrapFile } from '../../../verify/virtual/disk/wrapped-disk.ts'
 import type { VirtualMachine, VirtualPlatform } from '../../../verify/virtual/machine.ts'
@@ -35,7 +35,7 @@ export function withDrives(
 
 /** A drive that is gone has no files; what was open goes on into the void, as it does where a directory is deleted. */
 function switched(platform: VirtualPlatform, { gone, slow }: DriveSwitch): VirtualPlatform {
-  const { disk, kv, clock } = platform
+  const { disk, clock } = platform
   const nameOf = (path: string): string => /drives\/([^/]+)/.exec(path)?.[1] ?? ''
   const there = (path: string): void => {
     if (gone.has(nameOf(path))) throw diskFailure('ENOENT', path)
@@ -67,10 +67,7 @@ function switched(platform: VirtualPlatform, { gone, slow }: DriveSwitch): Virtu
     space: async (path) => await at(path, async () => await disk.space(path)),
     lock: async (path) => await at(path, async () => await disk.lock(path)),
   }
-  const switchedKv: KvOpener = {
-    open: async (path, options) => await at(path, async () => await kv.open(path, options)),
-  }
-  return { ...platform, disk: switchedDisk, kv: switchedKv }
+  return { ...platform, disk: switchedDisk }
 }
 
 /** Flips a bit somewhere in what was written to the journal: behind the header of a segment, which has tests of its own. */
@@ -84,16 +81,29 @@ export function rotSome({ drive }: VirtualMachine, journal: string, random: Rand
 
 /** Rots a bit of a chunk, or of a shard, that this drive holds. */
 export async function damage(service: TestService, name: string, chunk: Address): Promise<void> {
-  const file = `${drivePath(name)}/journal/0000000001.seg`
-  const bytes = Buffer.alloc(8 * 1024 * 1024)
-  const read = await service.world.run(
-    (async () => {
-      await using opened = await service.platform.disk.open(file, { mode: 'read' })
-      return await opened.read(0, bytes)
-    })(),
-  )
-  const at = bytes.subarray(0, read).indexOf(Buffer.from(digestOf(chunk)))
+  const { file, bytes } = await readFirst(service, `${drivePath(name)}/journal`)
+  const at = bytes.indexOf(Buffer.from(digestOf(chunk)))
   assert.ok(at > 0, 'the chunk is in the first segment')
   // The payload begins 40 bytes behind the id.
   service.machine.drive.damage(file, (at + 40 + 7) * 8)
+}
+
+/** Rots the end of the record that was written to this journal last. */
+export async function damageEnd(service: TestService, journal: string): Promise<void> {
+  const { file, bytes } = await readFirst(service, journal)
+  const at = bytes.findLastIndex((byte) => byte !== 0)
+  assert.ok(at > SEGMENT_HEADER_BYTES, 'there is a record in the first segment')
+  service.machine.drive.damage(file, at * 8)
+}
+
+async function readFirst({ world, platform }: TestService, journal: string): Promise<{ file: string; bytes: Buffer }> {
+  const file = `${journal}/0000000001.seg`
+  const bytes = Buffer.alloc(8 * 1024 * 1024)
+  const read = await world.run(
+    (async () => {
+      await using opened = await platform.disk.open(file, { mode: 'read' })
+      return await opened.read(0, bytes)
+    })(),
+  )
+  return { file, bytes: bytes.subarray(0, read) }
 }

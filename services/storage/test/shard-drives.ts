@@ -1,7 +1,7 @@
 /** Drives with shards on them, in virtual time, without the rest of the service. */
 import assert from 'node:assert/strict'
 import { CairnError, KERNEL_METRICS } from '@cairn/kernel'
-import { MemoryDisk, MemoryKvOpener } from '@cairn/platform'
+import { MemoryDisk } from '@cairn/platform'
 import { type Address, addressOf } from '@cairn/wire'
 import { wrapDisk, wrapFile } from '../../../verify/virtual/disk/wrapped-disk.ts'
 import type { VirtualPlatform } from '../../../verify/virtual/machine.ts'
@@ -76,7 +76,7 @@ export class ShardScene {
     const fresh = world.machine('node').start({ metrics: METRICS })
     const flips: Flips = new Map()
     const disk = rotting(new MemoryDisk(fresh, CAPACITY_BYTES), flips)
-    const platform = { ...fresh, disk, kv: new MemoryKvOpener(fresh), workers: inline(fresh.workers) }
+    const platform = { ...fresh, disk, workers: inline(fresh.workers) }
     const loaded = modules ?? (await erasureModules(SOURCE))
     const drives: TestDrive[] = []
     for (let at = 0; at < count; at += 1) {
@@ -163,7 +163,7 @@ export class ShardScene {
   async sweep(): Promise<void> {
     await this.world.run(this.world.sleep(2 * LEASE_MS))
     const there = this.drives.filter(({ isLost }) => !isLost)
-    for (const { drive } of there) await this.world.run(drive.contents.storage.sweeper.sweep(undefined, 10_000))
+    for (const { drive } of there) await this.world.run(drive.contents.storage.sweeper.sweep(100_000))
   }
 
   /** Flips a byte of this shard where it lies on the drive; false if it is not there. */

@@ -1,10 +1,12 @@
 /** Stopping: what was accepted is finished or answered, nothing is stranded, nothing is left behind. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { compareLive, type LiveEntry } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
 import { isProblem, readAnswer } from '../../../verify/virtual/answer.ts'
 import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
+import { STORAGE_TOPOLOGY } from '../src/topology.ts'
 import { TestService } from './harness.ts'
 
 async function settle(service: TestService): Promise<void> {
@@ -74,15 +76,16 @@ test('an answer that is being read is finished within the deadline, one nobody r
 
 test('repairs in the queue are made before the end; a scrub stops where it is and goes on from there', async () => {
   const service = await TestService.start({ config: { durability: { scrub_pacing: '64KiB' } } })
-  const bytes = noise(600 * 100)
+  const bytes = noise(600 * 64_000)
   for (let at = 0; at < 600; at += 1)
-    await service.ask('POST', '/o', { body: bytes.subarray(at * 100, at * 100 + 100) })
+    await service.ask('POST', '/o', { body: bytes.subarray(at * 64_000, (at + 1) * 64_000) })
   await service.sleep(1000)
   await service.ask('POST', '/admin/scrub')
   await service.sleep(300_000)
   const before = service.parts.scrubs.report()
   assert.ok(before.coverage > 0.3 && before.coverage < 0.6, String(before.coverage))
-  for (let at = 0; at < 50; at += 1) service.parts.repairs.offer(addressOf(bytes.subarray(at * 100, at * 100 + 100)))
+  for (let at = 0; at < 50; at += 1)
+    service.parts.repairs.offer(addressOf(bytes.subarray(at * 64_000, (at + 1) * 64_000)))
   await service.world.run(service.shutDown())
   assert.equal(service.metric('repair_bytes_total', { phase: 'executed' }), 50 * 64 * 1024)
   assert.deepEqual(service.world.leaks(), [])
@@ -94,30 +97,18 @@ test('repairs in the queue are made before the end; a scrub stops where it is an
   )
   await again.sleep(10)
   const { cursor, read, state } = again.parts.scrubs.report()
-  assert.deepEqual([cursor, state], [before.cursor, 'reading'])
-  assert.ok(read === 256 || read === 257, String(read))
+  assert.equal(state, 'reading')
+  assert.ok(cursor !== null && before.cursor !== null && cursor.offset >= before.cursor.offset, 'it goes on')
+  assert.ok(read >= before.read && read <= before.read + 8, String(read))
   await again.stop()
 })
 
 test('every task and channel that is declared is there, and no other', async () => {
-  const { STORAGE_TOPOLOGY } = await import('../src/topology.ts')
   const service = await TestService.start({ config: { pools: { get: 2, put: 2, repair: 2 } } })
-  const live = JSON.parse((await service.ask('GET', '/debug/topology')).body.toString()) as {
-    name: string
-    kind: string
-  }[]
-  const names = (kind: string): string[] =>
-    [...new Set(live.filter((entry) => entry.kind === kind).map(({ name }) => name.replace(/-\d+$/, '')))].sort()
-  // The supervisor is who starts the others; the placement of one target is said once and its task has ended.
-  const tasks = Object.keys(STORAGE_TOPOLOGY.tasks).filter(
-    (task) => task !== 'supervisor' && task !== 'placement-client',
-  )
-  assert.deepEqual(names('task'), tasks.sort())
+  const live = JSON.parse((await service.ask('GET', '/debug/topology')).body.toString()) as LiveEntry[]
+  // The threads of the virtual platform are the machine's, not the service's.
+  const own = live.filter(({ name }) => name !== 'workers')
+  assert.deepEqual(compareLive(STORAGE_TOPOLOGY, own), { undeclared: [], missing: [] })
   assert.equal(service.metric('tasks_spawned_total', { kind: 'placement-client' }), 1)
-  assert.deepEqual(
-    names('queue').filter((name) => name in STORAGE_TOPOLOGY.queues),
-    Object.keys(STORAGE_TOPOLOGY.queues).sort(),
-  )
-  assert.deepEqual(names('broadcast'), Object.keys(STORAGE_TOPOLOGY.broadcasts))
   await service.stop()
 })

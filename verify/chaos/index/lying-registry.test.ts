@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Deadline, VirtualClock } from '@cairn/kernel'
 import { encodeProof, parseProof, verifyProof } from '@cairn/names'
 import { systemCrypto } from '@cairn/platform'
-import { encodeCheckpoint, encodeNote, noteSigner, signNote } from '@cairn/tlog'
+import { encodeCheckpoint, encodeNote, noteSigner, parseCheckpoint, parseNote, signNote } from '@cairn/tlog'
 import { manifest } from '../../../packages/names/test/registry.ts'
 import { signer } from '../../../packages/names/test/signers.ts'
 import { fork, LyingRegistry, SIGNERS } from './lying-registry.ts'
@@ -202,6 +202,10 @@ for (const { what, reason, begin } of LIES) {
     const status = await viewing.until('refused')
     assert.ok(status.tag === 'refused')
     assert.equal(status.reason, reason, status.detail)
+    // A log that has forgotten, or that tells something else, is shown what was seen of it.
+    const isTakenBack = reason === 'older_than_pin' || reason === 'forked'
+    assert.equal(registry.shown.length > 0, isTakenBack)
+    for (const note of registry.shown) assert.equal(parseCheckpoint(parseNote(note).text).size, 9)
     assert.ok(viewing.refused(reason) > 0)
     assert.equal(viewing.checks('refused'), viewing.refused(reason))
     const { status: told, version, entries } = viewing.view.readyFields()

@@ -24,6 +24,8 @@ export interface Lies {
   trust?: TrustFile
 }
 
+type Asked = 'checkpoint' | 'tile' | 'entries' | 'version' | 'proof' | 'trust' | 'showCheckpoint' | 'stream'
+
 export class LyingRegistry {
   log = new TestRegistry(SIGNERS, 2)
   lies: Lies = {}
@@ -33,6 +35,8 @@ export class LyingRegistry {
   minimumIndex = 0
   /** What was asked, and how often. */
   readonly asked = new Map<string, number>()
+  /** Checkpoints that somebody had seen of this log. */
+  readonly shown: Uint8Array[] = []
   readonly #told = new Watch<readonly RegistryEvent[]>([])
 
   /** From now on this is the log. */
@@ -53,7 +57,7 @@ export class LyingRegistry {
   }
 
   get client(): RegistryClient {
-    const client: Pick<RegistryClient, 'checkpoint' | 'tile' | 'entries' | 'version' | 'proof' | 'trust' | 'stream'> = {
+    const client: Pick<RegistryClient, Asked> = {
       checkpoint: async () => await this.#answer('checkpoint', () => this.lies.checkpoint?.() ?? this.log.checkpoint()),
       tile: async ({ level, index, width }) =>
         await this.#answer('tile', () => {
@@ -80,6 +84,11 @@ export class LyingRegistry {
         return await this.#answer('proof', () => this.lies.proof?.(bytes) ?? bytes)
       },
       trust: async () => await this.#answer('trust', () => this.lies.trust ?? this.log.trust()),
+      showCheckpoint: async (note) =>
+        await this.#answer('shown', () => {
+          this.shown.push(note)
+          return false
+        }),
       stream: (_after, context) => this.#stream(context),
     }
     return client as RegistryClient

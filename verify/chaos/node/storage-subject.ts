@@ -1,5 +1,5 @@
 /** Storage under a mixed load: puts of every way, deletes, holds, reads, over files small enough to be compacted often. */
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Random, SeededRandom, SystemClock, sleep } from '@cairn/kernel'
 import { Ledger } from '../ledger.ts'
@@ -17,6 +17,7 @@ const CHECKERS = 8
 const PUT_WAYS: readonly PutWay[] = ['put', 'stream', 'upload']
 const PAGE = 1000
 const REBUILD_MS_MAX = 30_000
+const RETRY_MS = 100
 
 const SETTINGS = {
   CAIRN__STORAGE__SEGMENT_BYTES: '2MiB',
@@ -98,9 +99,11 @@ export class StorageSubject implements Subject {
     return new CompactionWatch(life, join(life.data, 'storage/journal'))
   }
 
-  /** The index is a view of the journal. */
+  /** The index is a view of the journal, and side files only save it some reading. */
   async damage(data: string): Promise<void> {
-    await rm(join(data, 'storage/index'), { recursive: true })
+    const journal = join(data, 'storage/journal')
+    const sides = (await readdir(journal)).filter((name) => name.endsWith('.idx'))
+    for (const name of sides) await rm(join(journal, name))
   }
 
   async #operate(requests: StorageRequests, slots: readonly Slot[], random: Random): Promise<void> {
@@ -144,7 +147,7 @@ export class StorageSubject implements Subject {
 async function untilWhole(http: HttpClient): Promise<void> {
   const clock = new SystemClock()
   for (const since = clock.now(); clock.now() - since < REBUILD_MS_MAX; await sleep(clock, 20)) {
-    const report = (await http.ask('GET', '/admin/durability')).json()
+    const report = await askPatiently(http, '/admin/durability')
     const { writable } = report['drive'] as { writable: boolean }
     const damaged = report['damaged_segments'] as number[]
     if (damaged.length > 0) throw new Error(`A kill is taken for damage, in ${damaged.join(', ')}.`)
@@ -153,11 +156,23 @@ async function untilWhole(http: HttpClient): Promise<void> {
   throw new Error('The index is not rebuilt.')
 }
 
+/** Asks again, as a client does, while it is told to come back in a moment. */
+async function askPatiently(http: HttpClient, path: string): Promise<Record<string, unknown>> {
+  const clock = new SystemClock()
+  for (const since = clock.now(); ; await sleep(clock, RETRY_MS)) {
+    const answer = await http.ask('GET', path)
+    const { status, code } = answer
+    if (status === 200) return answer.json()
+    const isPassing = status === 503 || status === 429
+    if (!isPassing || clock.now() - since > REBUILD_MS_MAX) throw new Error(`GET ${path}: ${status} ${code}.`)
+  }
+}
+
 async function listAll(http: HttpClient): Promise<Set<string>> {
   const ids = new Set<string>()
   for (let cursor: string | null = ''; cursor !== null; ) {
     const from: string = cursor === '' ? '' : `&cursor=${cursor}`
-    const page = (await http.ask('GET', `/admin/objects?limit=${PAGE}${from}`)).json()
+    const page = await askPatiently(http, `/admin/objects?limit=${PAGE}${from}`)
     for (const { address } of page['objects'] as { address: string }[]) ids.add(address)
     cursor = page['cursor'] as string | null
   }

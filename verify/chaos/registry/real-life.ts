@@ -1,6 +1,13 @@
 /** A registry on this machine's own disk. */
 import { KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import { createPlatform, INGRESS_METRICS, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
+import {
+  createPlatform,
+  INGRESS_METRICS,
+  nodeLookup,
+  openWorkers,
+  type Platform,
+  UndiciTransport,
+} from '@cairn/platform'
 import type { Reach } from '../../../services/registry/src/domain/crash-points.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
 import { RegistryLife } from './registry-life.ts'
@@ -13,7 +20,7 @@ export async function openRealLife(data: string, mark: MarkSink, reach?: Reach):
   const shared = { workers: openWorkers(runtime), transport: new UndiciTransport(runtime), lookup: nodeLookup }
   return await RegistryLife.open({
     registry: await loadRegistry(),
-    platform: createPlatform(runtime, shared),
+    platform: rememberingIn(`${data}.state`, createPlatform(runtime, shared)),
     data,
     onSigned: (size, root) => mark({ tag: 'signed', size, root }),
     overrides: {
@@ -22,4 +29,16 @@ export async function openRealLife(data: string, mark: MarkSink, reach?: Reach):
     },
     ...(reach === undefined ? {} : { reach }),
   })
+}
+
+/** What the log has signed is kept there, and never in the home of whoever runs this. */
+function rememberingIn(state: string, platform: Platform): Platform {
+  const { process } = platform
+  const own = {
+    pid: process.pid,
+    environment: { CAIRN_STATE: state },
+    onSignal: process.onSignal.bind(process),
+    exit: process.exit.bind(process),
+  }
+  return { ...platform, process: own }
 }

@@ -161,6 +161,7 @@ function* placesOn({ drive }: VirtualMachine): Generator<TamperPlace> {
     }
   }
   for (const { name } of drive.list(`${directory}/journal`)) {
+    if (!name.endsWith('.seg')) continue
     const path = `${directory}/journal/${name}`
     yield* placesIn(path, read(path))
   }

@@ -1,5 +1,14 @@
 /** `node run-suite.ts FOLDER BASE`, forked: one run of the suite, its verdicts sent to whoever forked it. */
+import { registerHooks } from 'node:module'
 import { runHere } from './suite.ts'
+
+// A clone without its own dependencies: of those only undici is wanted by its client, and we have one.
+registerHooks({
+  resolve: (specifier, context, next) => {
+    if (specifier !== 'undici') return next(specifier, context)
+    return next(specifier, { ...context, parentURL: import.meta.url })
+  },
+})
 
 const [folder = '', base = ''] = process.argv.slice(2)
 const verdicts = await runHere(folder, base)

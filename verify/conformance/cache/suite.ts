@@ -1,6 +1,9 @@
-/** The npm package `http-cache-tests`, installed beside the project and never in its lockfile. */
+/**
+ * http-cache-tests: the package on npm, installed beside the project and never in its lockfile, or a clone of its
+ * repository in a folder, which is newer.
+ */
 import { execFileSync, fork, spawn } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +22,7 @@ export interface SuiteTest {
   readonly requests: readonly {
     readonly request_headers?: readonly Field[]
     readonly response_headers?: readonly Field[]
+    readonly interim_responses?: readonly (readonly [status: number, headers?: readonly Field[]])[]
   }[]
 }
 
@@ -36,6 +40,26 @@ export interface CacheSuite {
   run(base: string): Promise<Readonly<Record<string, Verdict>>>
 }
 
+/** Where a suite keeps its parts: the repository moved them after 0.4.5. */
+interface Layout {
+  readonly client: string
+  readonly server: string
+  /** Which program fetches: the package of the old suite, or what Node has. */
+  readonly fetch: string | undefined
+}
+
+const LAYOUTS: readonly Layout[] = [
+  { client: 'test-engine/client/runner.mjs', server: 'test-engine/server/server.mjs', fetch: undefined },
+  { client: 'client/runner.mjs', server: 'server/server.mjs', fetch: '../node-fetch/lib/index.mjs' },
+]
+
+function layoutOf(folder: string): Layout {
+  const layout = LAYOUTS.find(({ client }) => existsSync(join(folder, client)))
+  if (layout === undefined)
+    throw new Error(`${folder} does not hold http-cache-tests: there is no ${LAYOUTS[0]?.client ?? ''}.`)
+  return layout
+}
+
 export function installSuite(): string {
   const home = join(tmpdir(), `cairn-http-cache-tests-${VERSION}`)
   const folder = join(home, 'node_modules', 'http-cache-tests')
@@ -44,6 +68,19 @@ export function installSuite(): string {
   const flags = ['--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--no-package-lock']
   execFileSync('npm', ['install', '--prefix', home, ...flags, `http-cache-tests@${VERSION}`], { stdio: 'inherit' })
   return folder
+}
+
+/** How a report names it: the commit of a clone, the version of a package. */
+export function editionOf(folder: string): string {
+  if (folder === installSuite()) return VERSION
+  try {
+    return execFileSync('git', ['-C', folder, 'rev-parse', '--short', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    }).trim()
+  } catch {
+    return 'of an unknown version'
+  }
 }
 
 async function load(folder: string, path: string): Promise<Record<string, unknown>> {
@@ -70,12 +107,13 @@ async function runApart(folder: string, base: string): Promise<Readonly<Record<s
 /** Every test against the cache at this base, in this process; once. */
 export async function runHere(folder: string, base: string): Promise<Readonly<Record<string, Verdict>>> {
   const { default: suites } = (await load(folder, 'tests/index.mjs')) as { default: readonly Suite[] }
-  const { runTests, getResults } = (await load(folder, 'client/runner.mjs')) as {
-    runTests: (suites: readonly Suite[], fetch: unknown, isBrowser: boolean, base: string) => Promise<void>
+  const { client, fetch: fetchPath } = layoutOf(folder)
+  const { runTests, getResults } = (await load(folder, client)) as {
+    runTests: (...args: readonly unknown[]) => Promise<void>
     getResults: () => Record<string, Verdict>
   }
-  const { default: fetch } = await load(folder, '../node-fetch/lib/index.mjs')
-  await runTests(suites, fetch, false, base)
+  if (fetchPath === undefined) await runTests(suites, false, base)
+  else await runTests(suites, (await load(folder, fetchPath))['default'], false, base)
   return getResults()
 }
 
@@ -86,9 +124,9 @@ export async function startOrigin(folder: string): Promise<{ readonly port: numb
     ...process.env,
     npm_config_protocol: 'http',
     npm_config_port: String(port),
-    npm_config_pidfile: join(folder, '..', '..', `origin-${port}.pid`),
+    npm_config_pidfile: join(tmpdir(), `cairn-cache-origin-${port}.pid`),
   }
-  const child = spawn(process.execPath, ['server/server.mjs'], {
+  const child = spawn(process.execPath, [layoutOf(folder).server], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -98,7 +136,13 @@ export async function startOrigin(folder: string): Promise<{ readonly port: numb
     child.once('exit', (code) => reject(new Error(`The origin ended with ${code}.`)))
   })
   child.stdout.resume()
-  return { port, stop: () => void child.kill() }
+  return {
+    port,
+    stop: () => {
+      child.kill()
+      rmSync(env.npm_config_pidfile, { force: true })
+    },
+  }
 }
 
 export async function freePort(): Promise<number> {
@@ -113,7 +157,12 @@ export async function freePort(): Promise<number> {
 /** Every header the tests send or look at: what an operator would list for an upstream that uses them. */
 export function headersOf(tests: readonly SuiteTest[], side: 'request_headers' | 'response_headers'): string[] {
   const names = tests.flatMap(({ requests }) =>
-    requests.flatMap((request) => (request[side] ?? []).map(([name]) => name)),
+    requests.flatMap((request) => [
+      ...(request[side] ?? []).map(([name]) => name),
+      ...(side === 'request_headers' ? [] : (request.interim_responses ?? [])).flatMap(([, headers = []]) =>
+        headers.map(([name]) => name),
+      ),
+    ]),
   )
   return [...new Set(names.map((name) => name.toLowerCase()))].filter((name) => /^[a-z0-9!#$%&'*+.^_`|~-]+$/.test(name))
 }

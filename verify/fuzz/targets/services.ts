@@ -7,7 +7,7 @@
  */
 import { CairnError } from '@cairn/kernel'
 import { canonicalJson, type JsonValue, parseJson } from '@cairn/wire'
-import { SERVICE_NAMES } from '../../sim/answer.ts'
+import { SERVICE_NAMES } from '../../simulator/answer.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
 import { linesAndBody } from '../inputs.ts'
 import { Neighbourhood, NOWHERE, requestOf, STORED_ID } from '../neighbourhood.ts'

@@ -3,6 +3,8 @@
  *
  *     client ─ join ─▶ flight ─▶ [ work ] ─▶ worker: asks ─▶ all is here ─▶ stores ─▶ lands
  *        └─ may leave at any time             └─ whoever waits is told
+ *
+ * Of a response that may not be reused, a client who comes after its header gets none of it: it begins another fill.
  */
 import { type Model, select, step, type Task, wait } from '../model.ts'
 import type { Suite } from '../suite.ts'
@@ -14,6 +16,8 @@ interface Scene {
   readonly hasty: number
   readonly workers: number
   readonly invalidations: number
+  /** Whether what the upstream says may be given to requests that come after its header. */
+  readonly isReusable: boolean
 }
 
 interface ModelFlight {
@@ -24,6 +28,8 @@ interface ModelFlight {
   isOutdated: boolean
   isAbandoned: boolean
   isAsking: boolean
+  /** The header has come. */
+  isGrowing: boolean
   /** Of the upstream's content, as it was when it was asked. */
   version: number
   isDone: boolean
@@ -34,10 +40,16 @@ const KEY = 'k'
 function fills(cores: EdgeCores, name: string, scene: Scene): Model {
   const core = cores.flights
   const setup = (): ReturnType<Model['setup']> => {
-    const flights = new Map<string, ModelFlight>()
+    const flights = core.createFlights<ModelFlight>()
     const work: ModelFlight[] = []
     const all: ModelFlight[] = []
-    const book = { version: 1, stored: undefined as number | undefined, joinedOver: false, toldOld: false }
+    const book = {
+      version: 1,
+      stored: undefined as number | undefined,
+      joinedOver: false,
+      joinedLate: false,
+      toldOld: false,
+    }
 
     const isGone = (flight: ModelFlight): boolean => flight.isAbandoned
     const begin = (): ModelFlight => {
@@ -49,6 +61,7 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
         isOutdated: false,
         isAbandoned: false,
         isAsking: false,
+        isGrowing: false,
         version: 0,
         isDone: false,
       }
@@ -59,9 +72,10 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
     function* client(isHasty: boolean): Task {
       yield step('asks')
       const asked = book.version
-      const { flight, isFirst } = core.join(flights, KEY, begin)
+      const { flight, isFirst } = core.join(flights, KEY, begin, (known) => !known.isGrowing || scene.isReusable)
       if (isFirst) work.push(flight)
       else if (flight.isOver) book.joinedOver = true
+      else if (flight.isGrowing && !scene.isReusable) book.joinedLate = true
       const place = all.indexOf(flight)
       const how = yield select('waits', { told: () => flight.isDone, leaves: () => isHasty }, { place, asked })
       if (how === 'told' && flight.version < asked) book.toldOld = true
@@ -76,8 +90,11 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
         const place = all.indexOf(flight)
         flight.isAsking = true
         flight.version = book.version
-        yield step('has all of it', { place })
+        yield step('has its header', { place })
         flight.isAsking = false
+        flight.isGrowing = true
+        if (isGone(flight)) continue
+        if (!scene.isReusable) yield step('has all of it', { place })
         if (isGone(flight)) continue
         flight.isWhole = true
         yield step('stores it', { place })
@@ -111,10 +128,11 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
         'abandoned-while-somebody-waits': all.some(({ isAbandoned, waiting }) => isAbandoned && waiting > 0),
         'thrown-away-when-whole': all.some(({ isAbandoned, isWhole }) => isAbandoned && isWhole),
         'joined-what-was-over': book.joinedOver,
+        'answered-from-the-past': book.joinedLate,
         'told-what-was-invalid': book.toldOld,
         'stored-what-was-invalid': book.stored !== undefined && book.stored < book.version,
       }),
-      leaks: () => ({ flights: flights.size }),
+      leaks: () => ({ flights: flights.byKey.size + flights.apart.size }),
     }
   }
   return { name, setup }
@@ -123,16 +141,49 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
 export const FLIGHTS: Suite<EdgeCores> = {
   name: 'one fill for each key',
   smallest: (cores) => [
-    fills(cores, 'fills: 2 clients, 1 may leave', { clients: 2, hasty: 1, workers: 1, invalidations: 0 }),
-    fills(cores, 'fills: 2 clients, 1 change', { clients: 2, hasty: 0, workers: 1, invalidations: 1 }),
+    fills(cores, 'fills: 2 clients, 1 may leave', {
+      clients: 2,
+      hasty: 1,
+      workers: 1,
+      invalidations: 0,
+      isReusable: true,
+    }),
+    fills(cores, 'fills: 2 clients, 1 change', {
+      clients: 2,
+      hasty: 0,
+      workers: 1,
+      invalidations: 1,
+      isReusable: true,
+    }),
+    fills(cores, 'fills: 2 clients, never reusable, 1 change', {
+      clients: 2,
+      hasty: 0,
+      workers: 2,
+      invalidations: 1,
+      isReusable: false,
+    }),
   ],
   larger: (cores) => [
-    fills(cores, 'fills: 3 clients, 2 may leave, 2 workers', { clients: 3, hasty: 2, workers: 2, invalidations: 0 }),
+    fills(cores, 'fills: 3 clients, 2 may leave, 2 workers', {
+      clients: 3,
+      hasty: 2,
+      workers: 2,
+      invalidations: 0,
+      isReusable: true,
+    }),
     fills(cores, 'fills: 3 clients, 1 may leave, 2 workers, 1 change', {
       clients: 3,
       hasty: 1,
       workers: 2,
       invalidations: 1,
+      isReusable: true,
+    }),
+    fills(cores, 'fills: 3 clients, never reusable, 1 may leave, 2 workers', {
+      clients: 3,
+      hasty: 1,
+      workers: 2,
+      invalidations: 0,
+      isReusable: false,
     }),
   ],
   mutants: [
@@ -153,37 +204,58 @@ export const FLIGHTS: Suite<EdgeCores> = {
     {
       name: 'what is over stays in the table',
       file: 'fill/flights-core.ts',
-      find: 'if (flights.get(flight.key) === flight) flights.delete(flight.key)',
+      find: 'if (byKey.get(flight.key) === flight) byKey.delete(flight.key)',
       replace: '',
       expect: 'joined-what-was-over',
     },
     {
       name: 'an old flight takes a new one out of the table',
       file: 'fill/flights-core.ts',
-      find: 'if (flights.get(flight.key) === flight) flights.delete(flight.key)',
-      replace: 'flights.delete(flight.key)',
+      find: 'if (byKey.get(flight.key) === flight) byKey.delete(flight.key)',
+      replace: 'byKey.delete(flight.key)',
       expect: 'two-fills-of-a-key',
     },
     {
       name: 'nobody joins',
       file: 'fill/flights-core.ts',
-      find: 'const known = flights.get(key)',
-      replace: 'const known = flights.get(`other ${key}`)',
+      find: 'const known = byKey.get(key)',
+      replace: 'const known = byKey.get(`other ${key}`)',
       expect: 'two-fills-of-a-key',
     },
     {
       name: 'what became invalid on its way is stored',
       file: 'fill/flights-core.ts',
-      find: 'flight.isOutdated = true',
-      replace: '',
+      find: 'if (!isConcerned(key)) continue\n    flight.isOutdated = true',
+      replace: 'if (!isConcerned(key)) continue',
       expect: 'stored-what-was-invalid',
     },
     {
       name: 'what became invalid is still joined',
       file: 'fill/flights-core.ts',
-      find: '    flights.delete(key)',
+      find: '    byKey.delete(key)',
       replace: '',
       expect: 'told-what-was-invalid',
+    },
+    {
+      name: 'a request joins whatever is under way',
+      file: 'fill/flights-core.ts',
+      find: 'if (known !== undefined && mayJoin(known)) {',
+      replace: 'if (known !== undefined) {',
+      expect: 'answered-from-the-past',
+    },
+    {
+      name: 'what was replaced is not found by an invalidation',
+      file: 'fill/flights-core.ts',
+      find: 'if (known !== undefined) apart.add(known)',
+      replace: '',
+      expect: 'stored-what-was-invalid',
+    },
+    {
+      name: 'what was replaced and is over stays on the list',
+      file: 'fill/flights-core.ts',
+      find: '  apart.delete(flight)\n',
+      replace: '',
+      expect: 'leak',
     },
   ],
 }

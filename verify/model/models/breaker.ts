@@ -22,7 +22,7 @@ function halfOpen(cores: KernelCores, name: string, { callers, cooldowns }: Scen
   const { breaker: core } = cores
   const setup = (): ReturnType<Model['setup']> => {
     const breaker = core.createBreaker(POLICY)
-    core.record(breaker, core.admit(breaker), 'failed', 0)
+    core.record(breaker, core.admit(breaker, 0), 'failed', 0)
     const clock = { now: 0 }
     const reports: { admission: Admission; outcome: Outcome; round: number }[] = []
     /** What this round of HalfOpen has seen; a new round begins each time the breaker opens halfway. */
@@ -30,7 +30,7 @@ function halfOpen(cores: KernelCores, name: string, { callers, cooldowns }: Scen
 
     function* caller(): Task {
       yield step('asks')
-      const admission = core.admit(breaker)
+      const admission = core.admit(breaker, clock.now)
       if (admission.tag === 'refused') return
       const { round } = book
       if (admission.tag === 'probe') book.probes += 1
@@ -83,14 +83,112 @@ function halfOpen(cores: KernelCores, name: string, { callers, cooldowns }: Scen
   return { name, setup }
 }
 
+interface Recovery {
+  readonly callers: number
+  /** How long nobody asks once the breaker is half-open: longer than a probe may take. */
+  readonly idleMs: number
+  /** How many calls are not waited for. */
+  readonly abandoned: number
+}
+
+/**
+ * A target that is back answers every probe in time, whenever the probes are asked for. Time passes a millisecond after the
+ * other; it stands still only where the answer of a probe would come too late.
+ */
+function recovers(cores: KernelCores, name: string, { callers, idleMs, abandoned }: Recovery): Model {
+  const { breaker: core } = cores
+  /** As coarse as it can be: a probe answers in the millisecond it went out in, or in the next. */
+  const policy = { ...POLICY, cooldownMs: 2 }
+  const { cooldownMs } = policy
+  /** Enough for a whole recovery, and more than one that starts again needs. */
+  const horizonMs = cooldownMs + idleMs + (policy.probes + abandoned) * cooldownMs
+  const setup = (): ReturnType<Model['setup']> => {
+    const breaker = core.createBreaker(policy)
+    core.record(breaker, core.admit(breaker, 0), 'failed', 0)
+    const clock = { now: 0, idle: 0, abandoned: 0 }
+    const reports: { admission: Admission; outcome: Outcome }[] = []
+    /** When each probe went out, as its caller knows. */
+    const out = new Map<string, number>()
+    const isClosed = (): boolean => breaker.state.tag === 'closed'
+
+    function* caller(self: string): Task {
+      for (;;) {
+        yield wait('asks', () => breaker.state.tag !== 'open' && (isClosed() || hasProbe()))
+        if (isClosed()) return
+        const admission = core.admit(breaker, clock.now)
+        if (admission.tag !== 'probe') continue
+        out.set(self, clock.now)
+        const ways = clock.abandoned < abandoned ? ['answered', 'abandoned'] : ['answered']
+        const how = yield choose('is', ways, [admission, ways])
+        out.delete(self)
+        if (how === 'abandoned') clock.abandoned += 1
+        reports.push({ admission, outcome: how === 'abandoned' ? 'abandoned' : 'ok' })
+      }
+    }
+
+    const hasProbe = (): boolean => breaker.state.tag === 'half-open' && breaker.state.probesLeft > 0
+
+    const mayPass = (): boolean => {
+      if (reports.length > 0 || isClosed()) return false
+      for (const at of out.values()) if (clock.now + 1 >= at + cooldownMs) return false
+      return breaker.state.tag === 'open' || out.size > 0 || clock.idle < idleMs
+    }
+
+    const tasks: Record<string, () => Task> = {}
+    for (let count = 1; count <= callers; count += 1) tasks[`caller-${count}`] = () => caller(`caller-${count}`)
+    tasks['clock'] = function* () {
+      while (clock.now < horizonMs) {
+        yield wait('a millisecond passes', mayPass)
+        if (breaker.state.tag === 'half-open' && out.size === 0) clock.idle += 1
+        clock.now += 1
+      }
+    }
+    tasks['janitor'] = function* () {
+      for (let swept = -1; ; ) {
+        yield wait('sweeps', () => reports.length > 0 || swept < clock.now, swept)
+        swept = clock.now
+        for (const { admission, outcome } of reports.splice(0)) core.record(breaker, admission, outcome, clock.now)
+        core.tick(breaker, clock.now)
+      }
+    }
+
+    return {
+      state: { breaker, clock, reports, out },
+      tasks,
+      daemons: ['janitor', 'clock'],
+      neverAtEnd: () => ({ 'never-closed': !isClosed() }),
+      eventually: () => ({ 'a target that answers is closed in the end': isClosed() }),
+    }
+  }
+  return { name, setup }
+}
+
 export const BREAKER: Suite<KernelCores> = {
   name: 'half-open breaker',
   smallest: (cores) => [halfOpen(cores, 'breaker: 2 callers, 1 cooldown', { callers: 2, cooldowns: 1 })],
   larger: (cores) => [
     halfOpen(cores, 'breaker: 3 callers, 1 cooldown', { callers: 3, cooldowns: 1 }),
     halfOpen(cores, 'breaker: 3 callers, 3 cooldowns', { callers: 3, cooldowns: 3 }),
+    recovers(cores, 'breaker: recovers, 1 caller', { callers: 1, idleMs: 3, abandoned: 0 }),
+    recovers(cores, 'breaker: recovers, 2 callers, 1 abandoned', { callers: 2, idleMs: 3, abandoned: 1 }),
   ],
   mutants: [
+    {
+      name: 'the time of a probe does not count from the probe',
+      file: 'policy/breaker-core.ts',
+      find: 'state.out.push(now)',
+      replace: 'state.out.push(0)',
+      expect: 'never-closed',
+      model: 'breaker: recovers, 1 caller',
+    },
+    {
+      name: 'a probe that was abandoned is lost',
+      file: 'policy/breaker-core.ts',
+      find: 'state.probesLeft += 1',
+      replace: '',
+      expect: 'never-closed',
+      model: 'breaker: recovers, 2 callers, 1 abandoned',
+    },
     {
       name: 'a probe is not taken away',
       file: 'policy/breaker-core.ts',

@@ -8,6 +8,7 @@ import { OWNED } from './owned.ts'
 import { QUEUE_DRAIN } from './queue-drain.ts'
 import { READINESS } from './readiness.ts'
 import { SEMAPHORE } from './semaphore.ts'
+import { STOP_TOGETHER } from './stop-together.ts'
 import { SUPERVISOR } from './supervisor.ts'
 import { TOKEN_BUCKET } from './token-bucket.ts'
 import { WAITERS } from './waiters.ts'
@@ -21,6 +22,7 @@ export const KERNEL_SUITES: readonly Suite<KernelCores>[] = [
   OWNED,
   BROADCAST,
   DRAIN_DEADLINE,
+  STOP_TOGETHER,
   SUPERVISOR,
   BREAKER,
   SEMAPHORE,

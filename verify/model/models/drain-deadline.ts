@@ -18,6 +18,9 @@ function drainDeadline(cores: KernelCores, name: string, { jobs, workers }: { jo
     const ends: Record<string, string[]> = {}
     const abortedTasks: string[] = []
 
+    /** Workers with a job in hand. */
+    const busy = new Set<string>()
+
     function* worker(self: string): Task {
       while (!aborting.aborted) {
         let next = queueCore.tryReceive(queue)
@@ -27,7 +30,10 @@ function drainDeadline(cores: KernelCores, name: string, { jobs, workers }: { jo
           next = waited.outcome
         }
         if (next.tag === 'closed') break
-        if ((yield* handle(next.item, self)) === 'left behind') return
+        busy.add(self)
+        const end = yield* handle(next.item, self)
+        busy.delete(self)
+        if (end === 'left behind') return
       }
       shutdownCore.taskEnded(shutdown, self)
     }
@@ -73,8 +79,8 @@ function drainDeadline(cores: KernelCores, name: string, { jobs, workers }: { jo
         deadline: () => true,
       })
       if (how === 'drained' || shutdown.phase === 'stopped') return
-      abortedTasks.push(...shutdown.tasks)
-      shutdownCore.abort(shutdown)
+      abortedTasks.push(...busy)
+      shutdownCore.abort(shutdown, (task) => busy.has(task))
       for (const job of queueCore.abort(queue)) ends[job]?.push('canceled')
       aborting.abort()
       yield select('waits for the aborted', { ended: () => shutdown.phase === 'stopped', grace: () => true })
@@ -82,11 +88,14 @@ function drainDeadline(cores: KernelCores, name: string, { jobs, workers }: { jo
     }
 
     return {
-      state: { queue, shutdown, aborting, ends, abortedTasks },
+      state: { queue, shutdown, aborting, ends, abortedTasks, busy },
       tasks,
       never: () => ({
         'job-ended-twice': Object.values(ends).some((end) => end.length > 1),
-        'aborted-task-not-counted': shutdown.phase === 'aborting' && shutdown.aborted.length !== abortedTasks.length,
+        'aborted-task-not-counted':
+          shutdown.phase === 'aborting' && abortedTasks.some((task) => !shutdown.aborted.includes(task)),
+        'idle-task-counted':
+          shutdown.phase === 'aborting' && shutdown.aborted.some((task) => !abortedTasks.includes(task)),
       }),
       neverAtEnd: () => ({
         'job-without-end': Object.values(ends).some((end) => end.length === 0),
@@ -118,9 +127,16 @@ export const DRAIN_DEADLINE: Suite<KernelCores> = {
     {
       name: 'the aborted are not counted',
       file: 'task/shutdown-core.ts',
-      find: 'shutdown.aborted = [...shutdown.tasks]',
+      find: 'shutdown.aborted = [...shutdown.tasks].filter(isBusy)',
       replace: '',
       expect: 'aborted-task-not-counted',
+    },
+    {
+      name: 'idle workers count as aborted',
+      file: 'task/shutdown-core.ts',
+      find: '[...shutdown.tasks].filter(isBusy)',
+      replace: '[...shutdown.tasks]',
+      expect: 'idle-task-counted',
     },
     {
       name: 'a task that ignores the abort is awaited for ever',

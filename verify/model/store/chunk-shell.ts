@@ -14,8 +14,8 @@ import { type Steps, select, type Task } from '../model.ts'
 import { type Signal, waitIn } from '../models/shell.ts'
 import type { StoreCores } from './cores.ts'
 
-/** One chunk is enough for every race here; an object is made of it. */
-export type LogRecord = 'chunk' | 'removal' | 'object'
+/** One chunk is enough for every race here; objects are made of it. `deletion` removes the one that was there before. */
+export type LogRecord = 'chunk' | 'removal' | 'object' | 'deletion'
 
 export interface Batch {
   readonly record: LogRecord
@@ -52,8 +52,14 @@ export interface ChunkState {
   readonly leases: LeaseCore
   readonly drive: { readonly durable: LogRecord[]; written: LogRecord[] }
   isIndexed: boolean
-  /** The object is durable and the index will know it with its next batch. */
-  isCommitted: boolean
+  /** Which record of the chunk the index points to: how many there were before it. */
+  chunkVersion: number
+  /** Set by whoever reaches the chunk in a round, and by the index on a chunk that is new. */
+  isMarked: boolean
+  /** How many objects of the uploads are durable and in the index. */
+  objects: number
+  /** The object that was there before is deleted, durably and in the index. */
+  isDeleted: boolean
   step: CommitStep<Batch> | { readonly tag: 'heal' }
   failuresLeft: number
   /** Grows whenever something that was in line fails. */
@@ -77,6 +83,20 @@ export interface ChunkShell {
   leaks(): Record<string, number>
 }
 
+function isOfChunk(record: LogRecord): boolean {
+  return record === 'chunk' || record === 'removal'
+}
+
+/** A record that is new is marked by the index. */
+function added(state: ChunkState): void {
+  state.chunkVersion += 1
+  state.isMarked = true
+}
+
+function isRemoval(record: LogRecord): boolean {
+  return record === 'removal' || record === 'deletion'
+}
+
 function initialState({ commit, leases }: StoreCores, shape: ChunkShape): ChunkState {
   const openedAt = shape.openedAt ?? -LEASE_TIME
   return {
@@ -86,7 +106,10 @@ function initialState({ commit, leases }: StoreCores, shape: ChunkShape): ChunkS
     leases: leases.createLeases(LEASE_TIME, openedAt),
     drive: { durable: shape.isStored ? ['chunk'] : [], written: [] },
     isIndexed: shape.isStored,
-    isCommitted: false,
+    chunkVersion: 0,
+    isMarked: true,
+    objects: 0,
+    isDeleted: false,
     step: { tag: 'idle' },
     failuresLeft: shape.failures,
     losses: 0,
@@ -112,8 +135,10 @@ export function createChunkShell(cores: StoreCores, shape: ChunkShape): ChunkShe
   }
   const sink = (records: readonly LogRecord[]): void => {
     for (const record of records) {
-      if (record === 'object') state.isCommitted = true
+      if (record === 'object') state.objects += 1
+      else if (record === 'deletion') state.isDeleted = true
       else state.isIndexed = record === 'chunk'
+      if (record === 'chunk') added(state)
     }
   }
 
@@ -158,7 +183,7 @@ export function createChunkShell(cores: StoreCores, shape: ChunkShape): ChunkShe
 
   const submitRecord: ChunkShell['submitRecord'] = (record, lazy, onSettled) => {
     if (state.commit.state.tag === 'broken') return 'unready'
-    const freesSpace = record === 'removal'
+    const freesSpace = isRemoval(record)
     const entry = { item: { record, onSettled }, bytes: 1, freesSpace, wantsSync: !lazy }
     const write = commit.submit(state.commit, entry)
     if (write === 'full') throw new Error('The line is long enough for everybody.')
@@ -177,9 +202,9 @@ export function createChunkShell(cores: StoreCores, shape: ChunkShape): ChunkShe
   return {
     state,
     appender,
-    isOnDrive: () => state.drive.durable.findLast((record) => record !== 'object') === 'chunk',
+    isOnDrive: () => state.drive.durable.findLast(isOfChunk) === 'chunk',
     isStoredTwice() {
-      const log = state.drive.durable.filter((record) => record !== 'object')
+      const log = state.drive.durable.filter(isOfChunk)
       return log.some((record, at) => record === 'chunk' && log[at - 1] === 'chunk')
     },
     exists: () => presence.exists(state.presence, CHUNK, state.isIndexed),

@@ -6,7 +6,12 @@ export interface StoreCores {
   readonly leases: typeof import('../../../packages/store/src/chunk/lease-core.ts')
   readonly commit: typeof import('../../../packages/store/src/journal/commit-core.ts')
   readonly pins: typeof import('../../../packages/store/src/journal/pins-core.ts')
+  readonly recovery: typeof import('../../../packages/store/src/journal/recovery-core.ts')
+  readonly notes: typeof import('../../../packages/store/src/journal/synced-note-core.ts')
   readonly compaction: typeof import('../../../packages/store/src/compaction/compaction-core.ts')
+  readonly holds: typeof import('../../../packages/store/src/object/holds-core.ts')
+  readonly marks: typeof import('../../../packages/store/src/object/mark-core.ts')
+  readonly sweep: typeof import('../../../packages/store/src/object/sweep-core.ts')
 }
 
 const FILES: Readonly<Record<keyof StoreCores, string>> = {
@@ -14,7 +19,12 @@ const FILES: Readonly<Record<keyof StoreCores, string>> = {
   leases: 'chunk/lease-core.ts',
   commit: 'journal/commit-core.ts',
   pins: 'journal/pins-core.ts',
+  recovery: 'journal/recovery-core.ts',
+  notes: 'journal/synced-note-core.ts',
   compaction: 'compaction/compaction-core.ts',
+  holds: 'object/holds-core.ts',
+  marks: 'object/mark-core.ts',
+  sweep: 'object/sweep-core.ts',
 }
 
 export const STORE: Source<StoreCores> = {

@@ -1,8 +1,9 @@
 /**
- * Uploads that count on a chunk, and a sweeper that wants it gone.
+ * Uploads that count on a chunk, a delete that leaves it without a referrer, and a sweeper that marks and removes.
  *
- *     upload ── put / missing: told that it is there, leased ──▶ commit: looks, keeps ──▶ object in line ──▶ durable
- *     sweeper ── index flushed ──▶ settled, unreferenced, unleased? ── removal in line, in the same step
+ *     upload  ── put / missing: told that it is there, leased ─▶ commit: looks, keeps ─▶ object durable ─▶ marked, let go
+ *     delete  ── the object that was there before goes
+ *     sweeper ── round begins ─▶ objects read one by one ─▶ whole ─▶ candidate read back ─▶ condemned, in one step
  *
  * A promise is what an upload was told: the chunk stays for a lease time. The drive says whether it was kept.
  */
@@ -10,13 +11,18 @@ import { type Faults, type Model, type Steps, step, type Task } from '../model.t
 import { CHUNK, type ChunkShape, type ChunkShell, createChunkShell, LEASE_TIME, type Write } from './chunk-shell.ts'
 import type { StoreCores } from './cores.ts'
 
-/** What an upload does first: put the chunk, ask whether it is missing, or come back from before a restart. */
-export type Beginning = 'put' | 'missing' | 'returns'
+/**
+ * What an upload does first: put the chunk, ask whether it is missing, or come back from before a restart. One that
+ * leaves asks, and never commits.
+ */
+export type Beginning = 'put' | 'missing' | 'returns' | 'leaves'
 
 export interface SweeperScene extends ChunkShape {
   readonly uploads: readonly Beginning[]
   readonly sweeps: number
   readonly ticks: number
+  /** An object of the chunk that is there from before: kept, deleted meanwhile, or where it cannot be read. */
+  readonly before?: 'kept' | 'deleted' | 'unreadable record' | 'unreadable segment'
 }
 
 interface Promised {
@@ -26,13 +32,16 @@ interface Promised {
 }
 
 /** What uploads were told, and whether it was kept. */
-function createPromiseBook(shell: ChunkShell) {
+function createPromiseBook(shell: ChunkShell, { before }: SweeperScene) {
   const promises = new Map<string, Promised>()
   const committed = new Set<string>()
   const state = { promises, committed, isSweptWhilePromised: false, isRefusedWhilePromised: false }
   const running = (): Promised[] => [...promises.values()].filter(({ until }) => until > shell.state.now)
+  const { durable } = shell.state.drive
+  const hasObject = (): boolean => durable.includes('object') || (before !== undefined && !durable.includes('deletion'))
   return {
     state,
+    hasObject,
     promise(upload: string, isTold: boolean): void {
       promises.set(upload, { until: shell.state.now + LEASE_TIME, isTold })
     },
@@ -55,109 +64,178 @@ function createPromiseBook(shell: ChunkShell) {
     faults: (): Faults => ({
       'swept-while-promised': state.isSweptWhilePromised,
       'refused-while-promised': state.isRefusedWhilePromised,
-      'object-without-chunk': shell.state.drive.durable.includes('object') && !shell.isOnDrive(),
+      'object-without-chunk': hasObject() && !shell.isOnDrive(),
       'gone-while-promised': running().some(({ isTold }) => isTold) && !shell.isOnDrive(),
       'chunk-stored-twice': shell.isStoredTwice(),
     }),
   }
 }
 
+type Marks = ReturnType<StoreCores['marks']['createMarks']>
+type Book = ReturnType<typeof createPromiseBook>
+
+interface Parts {
+  readonly cores: StoreCores
+  readonly scene: SweeperScene
+  readonly shell: ChunkShell
+  readonly book: Book
+  readonly round: Marks
+}
+
+/** What uploads do, and whoever deletes the object that was there. */
+function createClients({ cores, shell, book, round }: Parts) {
+  const { leases, marks } = cores
+  const { state } = shell
+
+  function* put(upload: string): Steps<boolean> {
+    yield step('puts the chunk')
+    const submitted = shell.submit(upload)
+    if (submitted === 'unready') return false
+    book.promise(upload, submitted === 'present')
+    if (submitted === 'present') return true
+    const outcome = yield* shell.durable(submitted.write)
+    if (outcome === 'durable') book.told(upload)
+    return outcome === 'durable'
+  }
+
+  function* ask(upload: string): Steps<boolean> {
+    yield step('asks whether it is missing')
+    if (!shell.exists()) return false
+    leases.lease(state.leases, upload, CHUNK, state.now)
+    book.promise(upload, true)
+    return true
+  }
+
+  /** The look at the chunk, and in a later step the object's record, unless something was lost in between. */
+  function* prepare(upload: string, lease: string): Steps<Write | undefined> {
+    for (;;) {
+      const before = state.losses
+      if (!shell.willExist()) {
+        book.refused(upload)
+        return undefined
+      }
+      leases.keep(state.leases, lease, CHUNK)
+      yield step('puts the object in line', before)
+      if (before !== state.losses) continue
+      const write = shell.submitRecord('object', false, () => undefined)
+      return write === 'unready' ? undefined : write
+    }
+  }
+
+  function* commit(upload: string): Task {
+    yield step('commits the object')
+    const lease = `commit of ${upload}`
+    const write = yield* prepare(upload, lease)
+    const outcome = write === undefined ? 'failed' : yield* shell.durable(write, { label: 'hears of the object' })
+    if (outcome !== 'durable') {
+      leases.abandonLease(state.leases, lease)
+      return
+    }
+    marks.referredTo([CHUNK], () => reach(shell))
+    leases.unlease(state.leases, upload, [CHUNK])
+    book.committed(upload)
+    yield step('lets go of the chunk')
+    leases.endLease(state.leases, lease)
+  }
+
+  function* upload(self: string, beginning: Beginning): Task {
+    if (beginning === 'put' && !(yield* put(self))) return
+    if ((beginning === 'missing' || beginning === 'leaves') && !(yield* ask(self))) return
+    if (beginning === 'leaves') return
+    yield* commit(self)
+  }
+
+  function* deleter(): Task {
+    yield step('deletes the object that was there')
+    const removal = shell.submitRecord('deletion', false, () => undefined)
+    if (removal === 'unready') return
+    const outcome = yield* shell.durable(removal, { label: 'hears that it is gone' })
+    if (outcome === 'durable') marks.died(round)
+  }
+
+  return { upload, deleter }
+}
+
+/** The sweeper, a round at a time. */
+function createSweeper({ cores, scene, shell, book, round }: Parts): () => Task {
+  const { leases, marks, sweep } = cores
+  const { state } = shell
+  const blindness = scene.before === 'unreadable segment' ? 'a segment' : undefined
+
+  /** Those the index lists when the round begins; what is committed later marks its chunks itself. */
+  function* mayReach(): Steps<void> {
+    const isListed = scene.before !== undefined && scene.before !== 'unreadable segment' && !state.isDeleted
+    const { objects } = state
+    if (isListed) {
+      yield step('reads the record of the object that was there', objects)
+      if (scene.before === 'unreadable record') marks.block(round, 'a record')
+      else reach(shell)
+    }
+    if (objects > 0) {
+      yield step('reads the records of the uploads')
+      reach(shell)
+    }
+  }
+
+  function* condemn(): Task {
+    const isCandidate = !state.isMarked && state.isIndexed
+    const version = state.chunkVersion
+    if (!isCandidate) return
+    yield step('reads the candidate back', version)
+    const facts = {
+      isProved: state.isIndexed && state.chunkVersion === version,
+      isMarked: state.isMarked,
+      isSettled: !state.presence.has(CHUNK),
+    }
+    if (!sweep.mayCondemn(round, state.leases, CHUNK, facts, state.now)) return
+    book.swept()
+    const removal = shell.submitRemoval()
+    const isUnready = removal === 'unready'
+    const outcome = isUnready ? 'failed' : yield* shell.durable(removal, { label: 'hears of the removal' })
+    if (outcome !== 'durable') marks.block(round, 'a removal failed')
+  }
+
+  function* sweeper(): Task {
+    for (let sweeps = 1; sweeps <= scene.sweeps; sweeps += 1) {
+      yield step('begins a round, if one is due', sweeps)
+      leases.expire(state.leases, state.now)
+      if (!marks.isDue(round, state.leases, state.now)) continue
+      marks.beginRound(round, state.leases, blindness)
+      state.isMarked = false
+      yield* mayReach()
+      yield step('has read every object', sweeps)
+      marks.marked(round)
+      yield* condemn()
+      marks.endRound(round)
+    }
+  }
+
+  return sweeper
+}
+
+function reach({ state }: ChunkShell): void {
+  state.isMarked = true
+}
+
 export function sweeperRace(cores: StoreCores, name: string, scene: SweeperScene): Model {
-  const { leases } = cores
+  const { marks } = cores
   const setup = (): ReturnType<Model['setup']> => {
     const shell = createChunkShell(cores, scene)
     const { state } = shell
-    const book = createPromiseBook(shell)
-    /** Commits whose object the index does not know yet, and where in the log it is. */
-    const keeping = new Map<string, number>()
-    const index = { isReferenced: false }
+    const book = createPromiseBook(shell, scene)
+    const round = marks.createMarks()
     const commitLeases = (): string[] => [...state.leases.uploads.keys()].filter((each) => each.startsWith('commit'))
-
-    function* put(upload: string): Steps<boolean> {
-      yield step('puts the chunk')
-      const submitted = shell.submit(upload)
-      if (submitted === 'unready') return false
-      book.promise(upload, submitted === 'present')
-      if (submitted === 'present') return true
-      const outcome = yield* shell.durable(submitted.write)
-      if (outcome === 'durable') book.told(upload)
-      return outcome === 'durable'
-    }
-
-    function* ask(upload: string): Steps<boolean> {
-      yield step('asks whether it is missing')
-      if (!shell.exists()) return false
-      leases.lease(state.leases, upload, CHUNK, state.now)
-      book.promise(upload, true)
-      return true
-    }
-
-    /** The look at the chunk, and in a later step the object's record, unless something was lost in between. */
-    function* prepare(upload: string, lease: string): Steps<Write | undefined> {
-      for (;;) {
-        const before = state.losses
-        if (!shell.willExist()) {
-          book.refused(upload)
-          return undefined
-        }
-        leases.keep(state.leases, lease, CHUNK)
-        yield step('puts the object in line', before)
-        if (before !== state.losses) continue
-        const write = shell.submitRecord('object', false, () => undefined)
-        return write === 'unready' ? undefined : write
-      }
-    }
-
-    function* commit(upload: string): Task {
-      yield step('commits the object')
-      const lease = `commit of ${upload}`
-      const write = yield* prepare(upload, lease)
-      const outcome = write === undefined ? 'failed' : yield* shell.durable(write, { label: 'hears of the object' })
-      if (outcome !== 'durable') {
-        leases.endLease(state.leases, lease)
-        return
-      }
-      keeping.set(lease, state.drive.durable.length)
-      leases.unlease(state.leases, upload, [CHUNK])
-      book.committed(upload)
-    }
-
-    function* upload(self: string, beginning: Beginning): Task {
-      if (beginning === 'put' && !(yield* put(self))) return
-      if (beginning === 'missing' && !(yield* ask(self))) return
-      yield* commit(self)
-    }
-
-    function* flush(): Steps<void> {
-      yield step('begins a batch of the index')
-      const batch = { isCommitted: state.isCommitted, end: state.drive.durable.length }
-      yield step('has the batch in the index', batch)
-      index.isReferenced = batch.isCommitted
-      for (const [lease, at] of keeping) {
-        if (at > batch.end) continue
-        keeping.delete(lease)
-        leases.endLease(state.leases, lease)
-      }
-    }
-
-    function* sweeper(): Task {
-      for (let round = 1; round <= scene.sweeps; round += 1) {
-        yield* flush()
-        yield step('looks at the chunk', round)
-        const isSettled = !state.presence.has(CHUNK) && state.isIndexed
-        if (!leases.maySweep(state.leases, CHUNK, { isSettled, ...index }, state.now)) continue
-        book.swept()
-        const removal = shell.submitRemoval()
-        if (removal !== 'unready') yield* shell.durable(removal, { label: `hears of removal ${round}` })
-      }
-    }
-
-    const tasks: Record<string, () => Task> = { appender: shell.appender, sweeper }
+    const isLeased = (): boolean => [...state.leases.uploads.values()].some(({ ids }) => ids.has(CHUNK))
+    const isDueOneDay = (): boolean => marks.isDue(round, state.leases, Number.POSITIVE_INFINITY)
+    const parts: Parts = { cores, scene, shell, book, round }
+    const { upload, deleter } = createClients(parts)
+    const tasks: Record<string, () => Task> = { appender: shell.appender, sweeper: createSweeper(parts) }
     for (const [at, beginning] of scene.uploads.entries()) {
       const self = `upload-${at + 1}`
       if (beginning === 'returns') book.promise(self, true)
       tasks[self] = () => upload(self, beginning)
     }
+    if (scene.before === 'deleted') tasks['deleter'] = deleter
     if (scene.ticks > 0) {
       tasks['clock'] = function* () {
         while (state.now < scene.ticks) {
@@ -168,14 +246,18 @@ export function sweeperRace(cores: StoreCores, name: string, scene: SweeperScene
     }
 
     return {
-      state: { shell: state, book: book.state, keeping, index },
+      state: { shell: state, book: book.state, round },
       tasks,
       daemons: ['appender'],
       never: () => book.faults(),
+      // What nothing refers to and no lease keeps is gone, or a further round is due.
+      neverAtEnd: () => ({
+        'garbage-forgotten': shell.isOnDrive() && !book.hasObject() && !isLeased() && !isDueOneDay(),
+      }),
       leaks: () => ({
         ...shell.leaks(),
         'leases of committed uploads': book.leasesLeft(),
-        'leases of failed commits': commitLeases().filter((each) => !keeping.has(each)).length,
+        'leases of commits': commitLeases().length,
       }),
       eventually: () => ({ 'the line is empty': state.commit.queue.length === 0 }),
     }

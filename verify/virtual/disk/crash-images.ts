@@ -4,11 +4,22 @@
  *     for every prefix of the record
  *       for every subset of its pending changes, lost          all 2ⁿ of them, or a sample when there are too many
  *       for every pending write: torn at several places, or zeroed, the others kept
+ *       bytes of files that are written often and never synced: each time as the dice fall
  *
  * Losing an earlier change and keeping a later one is what reordering looks like after the fact.
  */
 import type { Random } from '@cairn/kernel'
-import { type DiskEvent, type Fate, KEPT, LOST, type Pending, pendingChanges, replay } from './disk-record.ts'
+import {
+  type DiskEvent,
+  type Fate,
+  isOf,
+  KEPT,
+  LOST,
+  type Pending,
+  pendingChanges,
+  replay,
+  volatileFiles,
+} from './disk-record.ts'
 import { cloneTable, type InodeTable } from './inode-table.ts'
 
 export interface CrashImage {
@@ -37,10 +48,14 @@ export function* crashImages(
   record: readonly DiskEvent[],
   options: ImageOptions,
 ): Generator<CrashImage> {
+  const volatileOnes = volatileFiles(record)
   for (let prefix = options.from; prefix <= record.length; prefix += 1) {
     const marks = record.slice(0, prefix).flatMap((event) => (event.tag === 'mark' ? [event.label] : []))
-    const pending = pendingChanges(record, prefix)
-    for (const fates of fatesOf(pending, options)) {
+    const pending = pendingChanges(record, prefix, volatileOnes)
+    const steady = pending.filter((each) => !isOf(each, volatileOnes))
+    const volatile = pending.filter((each) => isOf(each, volatileOnes))
+    for (const steadyFates of fatesOf(steady, options)) {
+      const fates = new Map([...steadyFates, ...drawFates(volatile, options.random)])
       yield {
         prefix,
         story: storyOf(pending, fates),

@@ -53,8 +53,29 @@ export interface Pending {
   readonly change: DiskChange
 }
 
+/** Of a volatile file the system writes older changes back by itself: as many as this may still be lost. */
+const VOLATILE_MAX = 4
+
+/** Files that are written again and again and never synced: nothing may depend on their bytes. */
+export function volatileFiles(record: readonly DiskEvent[]): ReadonlySet<number> {
+  const changes = new Map<number, number>()
+  for (const event of record)
+    if (event.tag === 'write' || event.tag === 'resize') changes.set(event.file, (changes.get(event.file) ?? 0) + 1)
+  for (const event of record) if (event.tag === 'sync' || event.tag === 'sync-failed') changes.delete(event.of)
+  return new Set([...changes].filter(([, count]) => count > VOLATILE_MAX).map(([file]) => file))
+}
+
+/** Whether it is a change of the bytes of one of these files. */
+export function isOf({ change }: Pending, files: ReadonlySet<number>): boolean {
+  return (change.tag === 'write' || change.tag === 'resize') && files.has(change.file)
+}
+
 /** The changes among the first `length` events that a power cut right then could undo. */
-export function pendingChanges(record: readonly DiskEvent[], length: number): Pending[] {
+export function pendingChanges(
+  record: readonly DiskEvent[],
+  length: number,
+  volatile: ReadonlySet<number> = volatileFiles(record),
+): Pending[] {
   let pending: Pending[] = []
   const doomed = new Set<number>()
   for (const [at, event] of record.slice(0, length).entries()) {
@@ -69,9 +90,15 @@ export function pendingChanges(record: readonly DiskEvent[], length: number): Pe
         break
       default:
         pending.push({ at, change: event })
+        if (isOf({ at, change: event }, volatile)) writeBack(pending, new Set([ownerOf(event)]))
     }
   }
   return pending
+}
+
+function writeBack(pending: Pending[], file: ReadonlySet<number>): void {
+  const isOfFile = (each: Pending): boolean => isOf(each, file)
+  if (pending.filter(isOfFile).length > VOLATILE_MAX) pending.splice(pending.findIndex(isOfFile), 1)
 }
 
 function isCovered({ at, change }: Pending, of: number, upTo: number): boolean {

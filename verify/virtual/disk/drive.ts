@@ -20,6 +20,8 @@ export interface DriveOptions {
   /** What is on it; nothing, if absent. */
   readonly table?: InodeTable
   readonly capacityBytes?: number
+  /** What the system calls it. Without one there is no other program that could take its room. */
+  readonly device?: string
 }
 
 const CAPACITY_BYTES = 2 ** 40
@@ -29,13 +31,15 @@ export class Drive {
   readonly locks = new Set<string>()
   /** May be changed at any time: a disk fills up, and is freed. */
   capacityBytes: number
+  readonly #device: string | undefined
   readonly #base: InodeTable
   #record: DiskEvent[] = []
   #tree: FileTree
   #inodes: Inodes
 
-  constructor({ table = emptyTable(), capacityBytes = CAPACITY_BYTES }: DriveOptions = {}) {
+  constructor({ table = emptyTable(), capacityBytes = CAPACITY_BYTES, device }: DriveOptions = {}) {
     this.capacityBytes = capacityBytes
+    this.#device = device
     this.#base = cloneTable(table)
     const { tree, ids } = plant(this.#base)
     this.#tree = tree
@@ -44,7 +48,8 @@ export class Drive {
 
   get space(): DiskSpace {
     const totalBytes = this.capacityBytes
-    return { totalBytes, freeBytes: Math.max(0, totalBytes - this.#tree.usedBytes) }
+    const freeBytes = Math.max(0, totalBytes - this.#tree.usedBytes)
+    return { totalBytes, freeBytes, ...(this.#device === undefined ? {} : { device: this.#device }) }
   }
 
   open(path: string, mode: OpenOptions['mode']): FileNode {
@@ -98,6 +103,14 @@ export class Drive {
     return this.#tree.list(path)
   }
 
+  /** The paths of all files, in all directories. */
+  files(from = '.'): string[] {
+    return this.list(from).flatMap(({ name, kind }) => {
+      const path = from === '.' ? name : `${from}/${name}`
+      return kind === 'directory' ? this.files(path) : path
+    })
+  }
+
   /** Whether there is something of this name. */
   has(path: string): boolean {
     return this.#find(path) !== undefined
@@ -136,6 +149,32 @@ export class Drive {
     const flipped = Uint8Array.of((byte[0] ?? 0) ^ (1 << (bit & 7)))
     this.write(node, bit >> 3, flipped)
     this.synced(node, this.recorded)
+  }
+
+  /** The bytes of a file; none of what is none. */
+  content(path: string): Uint8Array {
+    const node = this.#find(path)
+    if (node?.tag !== 'file') return new Uint8Array(0)
+    const bytes = new Uint8Array(node.bytes.length)
+    node.bytes.read(0, bytes)
+    return bytes
+  }
+
+  /** Another program puts a file there, durably, in the place of what is there. Between two lives. */
+  put(path: string, bytes: Uint8Array): void {
+    if (this.has(path)) this.unlink(path)
+    const { directory } = this.#tree.place(path)
+    const node = this.open(path, 'create')
+    this.write(node, 0, bytes)
+    this.synced(node, this.recorded)
+    this.synced(directory, this.recorded)
+  }
+
+  /** Another program removes a file, durably. Between two lives. */
+  remove(path: string): void {
+    const { directory } = this.#tree.place(path)
+    this.unlink(path)
+    this.synced(directory, this.recorded)
   }
 
   /** The power goes: what was not durable is kept, lost or torn as the dice fall. Returns what happened, for the trace. */

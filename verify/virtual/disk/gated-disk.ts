@@ -1,5 +1,5 @@
 /** A machine whose drive stops answering when told to, and goes on when let. */
-import type { Disk, KvOpener } from '@cairn/platform'
+import type { Disk } from '@cairn/platform'
 import type { VirtualPlatform } from '../machine.ts'
 import { wrapDisk, wrapFile } from './wrapped-disk.ts'
 
@@ -24,17 +24,15 @@ export class Gate {
 export interface Gates {
   readonly reads: Gate
   readonly writes: Gate
-  /** Of the index. */
-  readonly commits: Gate
 }
 
 export function gates(): Gates {
-  return { reads: new Gate(), writes: new Gate(), commits: new Gate() }
+  return { reads: new Gate(), writes: new Gate() }
 }
 
-/** The platform with gates before the reads and the appends of its files, and the commits of its indexes. */
+/** The platform with gates before the reads and the appends of its files. */
 export function gated(platform: VirtualPlatform, gates: Gates): VirtualPlatform {
-  return { ...platform, disk: gatedDisk(platform.disk, gates), kv: gatedKv(platform.kv, gates) }
+  return { ...platform, disk: gatedDisk(platform.disk, gates) }
 }
 
 function gatedDisk(disk: Disk, { reads, writes }: Gates): Disk {
@@ -53,22 +51,4 @@ function gatedDisk(disk: Disk, { reads, writes }: Gates): Disk {
       })
     },
   })
-}
-
-function gatedKv(kv: KvOpener, { commits }: Gates): KvOpener {
-  return {
-    open: async (path, options) => {
-      const opened = await kv.open(path, options)
-      return {
-        get: (key) => opened.get(key),
-        range: (range) => opened.range(range),
-        commit: async (operations) => {
-          await commits.pass()
-          await opened.commit(operations)
-        },
-        close: async () => await opened.close(),
-        [Symbol.asyncDispose]: async () => await opened.close(),
-      }
-    },
-  }
 }

@@ -260,7 +260,7 @@ async function call<T>(
 }
 
 /** The error of the system that this fault is. */
-export function failureOf(fault: Fault, detail: string): CairnError {
+function failureOf(fault: Fault, detail: string): CairnError {
   return diskFailure(fault === 'no-space' ? 'ENOSPC' : 'EIO', detail)
 }
 

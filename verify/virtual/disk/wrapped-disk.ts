@@ -3,6 +3,7 @@ import type { Disk, DiskFile } from '@cairn/platform'
 
 export function wrapDisk(disk: Disk, other: Partial<Disk>): Disk {
   return {
+    openFilesMax: disk.openFilesMax,
     open: async (path, options) => await disk.open(path, options),
     rename: async (from, to) => await disk.rename(from, to),
     unlink: async (path) => await disk.unlink(path),

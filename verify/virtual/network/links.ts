@@ -14,7 +14,7 @@ export interface Packet {
   readonly what: string
 }
 
-export interface Weather {
+export interface NetworkConditions {
   readonly delayMsMin: number
   readonly delayMsMax: number
   /** Chances, 0 to 1. */
@@ -24,7 +24,7 @@ export interface Weather {
   readonly reorder: number
 }
 
-/** What a hook may do to one packet, on top of the weather. */
+/** What a hook may do to one packet, on top of the conditions. */
 export interface Tampering {
   readonly drop?: boolean
   readonly duplicate?: boolean
@@ -33,10 +33,10 @@ export interface Tampering {
 
 export type Mishap = 'loss' | 'duplication' | 'reorder' | 'cut'
 
-export const CALM: Weather = { delayMsMin: 0.2, delayMsMax: 2, loss: 0, duplication: 0, reorder: 0 }
+export const CALM: NetworkConditions = { delayMsMin: 0.2, delayMsMax: 2, loss: 0, duplication: 0, reorder: 0 }
 
 export class Links {
-  weather: Weather = CALM
+  conditions: NetworkConditions = CALM
   /** Called for every packet, in order. */
   tamper: ((packet: Packet) => Tampering | undefined) | undefined
   /** Hears of every packet that something happens to, and how long it takes if it arrives. */
@@ -61,18 +61,18 @@ export class Links {
     this.#packets += 1
     const packet: Packet = { number: this.#packets, from, to, what }
     const { drop = false, duplicate = false, extraDelayMs = 0 } = this.tamper?.(packet) ?? {}
-    // There is no weather inside a machine.
-    const weather = from === to ? CALM : this.weather
-    const lost = this.#random.next() < weather.loss || drop
-    const copies = lost ? 0 : this.#random.next() < weather.duplication || duplicate ? 2 : 1
-    const delayMs = this.#delay(weather)
+    // There is no conditions inside a machine.
+    const conditions = from === to ? CALM : this.conditions
+    const lost = this.#random.next() < conditions.loss || drop
+    const copies = lost ? 0 : this.#random.next() < conditions.duplication || duplicate ? 2 : 1
+    const delayMs = this.#delay(conditions)
     const dueAt = Math.max(notBefore, this.#clock.now() + delayMs + extraDelayMs)
     if (lost) this.onMishap?.('loss', packet, delayMs)
     else if (copies > 1) this.onMishap?.('duplication', packet, delayMs)
-    else if (delayMs > weather.delayMsMax) this.onMishap?.('reorder', packet, delayMs)
+    else if (delayMs > conditions.delayMsMax) this.onMishap?.('reorder', packet, delayMs)
     this.#note(packet, lost ? 'is lost' : `due ${dueAt}`)
     for (let copy = 0; copy < copies; copy += 1) {
-      this.#clock.timer(dueAt - this.#clock.now() + copy * this.#delay(weather), () => this.#arrive(packet, arrive))
+      this.#clock.timer(dueAt - this.#clock.now() + copy * this.#delay(conditions), () => this.#arrive(packet, arrive))
     }
     if (!lost) this.onSent?.(packet)
     return { dueAt }
@@ -112,7 +112,7 @@ export class Links {
     else arrive()
   }
 
-  #delay({ delayMsMin, delayMsMax, reorder }: Weather): number {
+  #delay({ delayMsMin, delayMsMax, reorder }: NetworkConditions): number {
     const delay = delayMsMin + this.#random.next() * (delayMsMax - delayMsMin)
     return this.#random.next() < reorder ? 10 * delay : delay
   }

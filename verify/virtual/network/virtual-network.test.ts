@@ -197,7 +197,7 @@ describe('the virtual network', () => {
     const letters = Array.from({ length: 40 }, (_, index) => String.fromCharCode(65 + index))
     const many: VirtualListener = async () => ({ status: 200, headers: [], body: lines(letters) })
     await pair(many, async ({ world, client }) => {
-      world.network.links.weather = { ...CALM, delayMsMax: 50, reorder: 0.5 }
+      world.network.links.conditions = { ...CALM, delayMsMax: 50, reorder: 0.5 }
       assert.equal(await text(await get(client, '/', 60_000)), letters.join(''))
     })
   })
@@ -260,14 +260,14 @@ describe('the virtual network', () => {
     })
   })
 
-  test('bad weather loses, doubles and reorders by the seed', async () => {
+  test('a disturbed network loses, doubles and reorders by the seed', async () => {
     const order: string[] = []
     const noting: VirtualListener = async (request) => {
       order.push(request.target)
       return await hello(request)
     }
     await pair(noting, async ({ world, client }) => {
-      world.network.links.weather = { ...CALM, loss: 0.2, duplication: 0.2, reorder: 0.2 }
+      world.network.links.conditions = { ...CALM, loss: 0.2, duplication: 0.2, reorder: 0.2 }
       const asked = Array.from({ length: 40 }, async (_, index) => {
         const response = await get(client, `/${index}`, 500)
         return await text(response)

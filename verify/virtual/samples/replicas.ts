@@ -43,7 +43,7 @@ async function send({ clock, transport }: VirtualPlatform, host: string, line: s
 
 const { traceHash } = await simulate(seed ?? 1, async (world) => {
   const { links } = world.network
-  links.weather = { ...CALM, loss: 0.05, duplication: 0.05, reorder: 0.1 }
+  links.conditions = { ...CALM, loss: 0.05, duplication: 0.05, reorder: 0.1 }
   links.tamper = ({ number }) => (number === slowPacket ? { extraDelayMs: 1 } : undefined)
   const machines = ['writer', 'left', 'right'].map((name) => world.machine(name))
   const [writer, left, right] = machines.map((machine) => machine.start())

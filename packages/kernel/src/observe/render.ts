@@ -10,10 +10,13 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
 }
 
 const code = (text: string): string => `\`${text}\``
+/** What it does, and when it is there. */
+const sentence = ({ does, only }: { readonly does: string; readonly only?: string }): string =>
+  only === undefined ? does : `${does} Only ${only}.`
 const names = (list: readonly string[]): string => list.map(code).join(', ')
 
 function taskTable({ tasks }: Topology): string {
-  const rows = Object.entries(tasks).map(([name, task]) => [code(name), task.count, task.criticality, task.does])
+  const rows = Object.entries(tasks).map(([name, task]) => [code(name), task.count, task.criticality, sentence(task)])
   return table(['task', 'count', 'criticality', 'what it does'], rows)
 }
 
@@ -22,9 +25,10 @@ function channelTable({ queues, broadcasts, watches }: Topology): string {
     ...Object.entries(queues).map(([name, queue]) => {
       const capacity = queue.reserved === undefined ? queue.capacity : `${queue.capacity} (${queue.reserved} reserved)`
       const full = `${queue.overflow}: ${queue.whenFull}`
-      return [code(name), 'queue', capacity, names(queue.from), names(queue.to), full, queue.does]
+      return [code(name), 'queue', capacity, names(queue.from), names(queue.to), full, sentence(queue)]
     }),
-    ...Object.entries(broadcasts).map(([name, { capacity, from, to, does }]) => {
+    ...Object.entries(broadcasts).map(([name, row]) => {
+      const { capacity, from, to } = row
       return [
         code(name),
         'broadcast',
@@ -32,7 +36,7 @@ function channelTable({ queues, broadcasts, watches }: Topology): string {
         names(from),
         names(to),
         'drop-oldest: the subscriber is told how many',
-        does,
+        sentence(row),
       ]
     }),
     ...Object.entries(watches).map(([name, { from, to, does }]) => {

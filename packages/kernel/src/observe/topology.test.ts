@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { leaks, virtualRuntime } from '../runtime.ts'
 import { renderErrors, renderMetrics, renderTopology } from './render.ts'
-import { defineTopology, openBroadcast, openQueue, type Topology } from './topology.ts'
+import { compareLive, defineTopology, openBroadcast, openQueue, type Topology } from './topology.ts'
 
 const SAMPLE = defineTopology({
   service: 'sample',
@@ -102,4 +102,29 @@ test('who sent what a queue will never give is answered', () => {
   const alone = openQueue<number, typeof SAMPLE>(virtualRuntime(), SAMPLE, 'work')
   alone.trySend(7)
   assert.equal(alone.abort(), 1)
+})
+
+test('what is alive and what is declared are compared both ways; copies of a pool are one task', () => {
+  const live = [
+    { kind: 'task', name: 'listener' },
+    { kind: 'task', name: 'get-worker-1' },
+    { kind: 'task', name: 'get-worker-2' },
+    { kind: 'queue', name: 'work' },
+    { kind: 'broadcast', name: 'events' },
+    { kind: 'resource', name: 'listener 127.0.0.1:0' },
+  ] as const
+  assert.deepEqual(compareLive(SAMPLE, live), { undeclared: [], missing: [] })
+  assert.deepEqual(compareLive(SAMPLE, [...live.slice(1), { kind: 'queue', name: 'stray' }]), {
+    undeclared: ['queue stray'],
+    missing: ['task listener'],
+  })
+  const { work } = SAMPLE.queues
+  const atTimes = { ...SAMPLE, queues: { work: { ...work, only: 'at times' } } }
+  assert.deepEqual(
+    compareLive(
+      atTimes,
+      live.filter(({ kind }) => kind !== 'queue'),
+    ),
+    { undeclared: [], missing: [] },
+  )
 })

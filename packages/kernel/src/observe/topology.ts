@@ -8,11 +8,14 @@ import { Broadcast } from '../channel/broadcast.ts'
 import { Queue } from '../channel/queue.ts'
 import type { Overflow } from '../channel/queue-core.ts'
 import type { Runtime } from '../runtime.ts'
+import type { LiveEntry } from './live.ts'
 
 export interface TaskRow {
   /** How many run at once; a configuration key where it can be set. */
   readonly count: number | string
   readonly criticality: 'critical' | 'important' | 'optional'
+  /** Where it is not always there: what it takes, after the word "only". */
+  readonly only?: string
   readonly does: string
 }
 
@@ -24,11 +27,15 @@ export interface QueueRow {
   readonly to: readonly string[]
   /** What the sender does when it is full. */
   readonly whenFull: string
+  /** As for a task. */
+  readonly only?: string
   readonly does: string
 }
 
 export interface BroadcastRow {
   readonly capacity: number
+  /** As for a task. */
+  readonly only?: string
   readonly from: readonly string[]
   readonly to: readonly string[]
   readonly does: string
@@ -108,4 +115,31 @@ export function openBroadcast<T, D extends Topology>(
   const row = topology.broadcasts[name]
   if (row === undefined) throw new TypeError(`${topology.service} declares no broadcast ${name}.`)
   return new Broadcast<T>(runtime, { name, capacity: row.capacity })
+}
+
+/** The task that no list of tasks shows, because it is what starts them: it is there as a scope. */
+const SUPERVISOR = 'supervisor'
+
+/**
+ * How what is alive differs from what is declared: what is there and declared nowhere, and what is declared and not there
+ * though nothing says that it is only there at times. Copies of a pool are one task.
+ */
+export function compareLive(
+  topology: Topology,
+  live: Iterable<Pick<LiveEntry, 'kind' | 'name'>>,
+): { readonly undeclared: readonly string[]; readonly missing: readonly string[] } {
+  const tables = { task: topology.tasks, queue: topology.queues, broadcast: topology.broadcasts }
+  const seen = new Set<string>()
+  for (const { kind, name } of live) {
+    if (kind === 'scope' && name === SUPERVISOR) seen.add(`task ${SUPERVISOR}`)
+    else if (kind === 'task') seen.add(`task ${name.replace(/-\d+$/, '')}`)
+    else if (kind in tables) seen.add(`${kind} ${name}`)
+  }
+  const declared = new Map<string, { readonly only?: string }>()
+  for (const [kind, rows] of Object.entries(tables))
+    for (const [name, row] of Object.entries<{ readonly only?: string }>(rows)) declared.set(`${kind} ${name}`, row)
+  return {
+    undeclared: [...seen].filter((name) => !declared.has(name)).sort(),
+    missing: [...declared].flatMap(([name, { only }]) => (only === undefined && !seen.has(name) ? [name] : [])).sort(),
+  }
 }

@@ -11,6 +11,8 @@
  * Only the janitor calls `record` and `tick`. Callers only ask `admit`, which takes one of the probes
  * the janitor laid out when it opened halfway. Each change of state begins a new round, and an outcome
  * counts only in the round its call was admitted in: an answer that comes late says nothing about now.
+ * A probe has a cooldown to be reported, counted from when it went out: however long nobody asks, a target
+ * that answers its probes is closed in the end.
  */
 
 export interface BreakerPolicy {
@@ -43,7 +45,8 @@ interface Slice {
 export type BreakerState =
   | { readonly tag: 'closed' }
   | { readonly tag: 'open'; readonly until: number }
-  | { readonly tag: 'half-open'; readonly since: number; probesLeft: number; ok: number }
+  /** `out`: when each probe that is not reported yet went out. */
+  | { readonly tag: 'half-open'; probesLeft: number; ok: number; out: number[] }
 
 export interface BreakerCore {
   readonly policy: BreakerPolicy
@@ -52,15 +55,20 @@ export interface BreakerCore {
   slices: Slice[]
 }
 
-export type Admission = { readonly tag: 'refused' } | { readonly tag: 'pass' | 'probe'; readonly round: number }
-export type Outcome = 'ok' | 'failed'
+export type Admission =
+  | { readonly tag: 'refused' }
+  | { readonly tag: 'pass'; readonly round: number }
+  | { readonly tag: 'probe'; readonly round: number; readonly at: number }
+
+/** `abandoned`: we did not wait for the end, so nothing is known; a probe is given back. */
+export type Outcome = 'ok' | 'failed' | 'abandoned'
 
 export function createBreaker(policy: BreakerPolicy): BreakerCore {
   return { policy, state: { tag: 'closed' }, round: 0, slices: [] }
 }
 
 /** Whether a call may go out now; in HalfOpen this takes one of the probes. */
-export function admit(breaker: BreakerCore): Admission {
+export function admit(breaker: BreakerCore, now: number): Admission {
   const { state, round } = breaker
   switch (state.tag) {
     case 'closed':
@@ -70,7 +78,8 @@ export function admit(breaker: BreakerCore): Admission {
     case 'half-open':
       if (state.probesLeft === 0) return { tag: 'refused' }
       state.probesLeft -= 1
-      return { tag: 'probe', round }
+      state.out.push(now)
+      return { tag: 'probe', round, at: now }
   }
 }
 
@@ -79,24 +88,26 @@ export function record(breaker: BreakerCore, admission: Admission, outcome: Outc
   const { state, policy } = breaker
   if (admission.tag === 'refused' || admission.round !== breaker.round) return
   if (state.tag === 'closed') {
+    if (outcome === 'abandoned') return
     count(breaker, outcome, now)
     // An answer may be the one that makes the sample whole: it is no reason to leave alone a target that is back.
     if (outcome === 'failed' && shouldOpen(breaker, now)) open(breaker, now)
-  } else if (state.tag === 'half-open') {
+  } else if (state.tag === 'half-open' && admission.tag === 'probe') {
+    state.out.splice(state.out.indexOf(admission.at), 1)
     if (outcome === 'failed') open(breaker, now)
+    else if (outcome === 'abandoned') state.probesLeft += 1
     else state.ok += 1
     if (state.ok >= policy.probes) become(breaker, { tag: 'closed' })
   }
 }
 
-/** Janitor only: time passed. Lays out the probes after the cooldown; takes an unreported probe for a failure. */
+/** Janitor only: time passed. Lays out the probes after the cooldown; takes a probe that is never reported for a failure. */
 export function tick(breaker: BreakerCore, now: number): void {
   const { state, policy } = breaker
   if (state.tag === 'open' && now >= state.until) {
-    become(breaker, { tag: 'half-open', since: now, probesLeft: policy.probes, ok: 0 })
-  } else if (state.tag === 'half-open' && now >= state.since + policy.cooldownMs) {
-    const unreported = policy.probes - state.probesLeft - state.ok
-    if (unreported > 0) open(breaker, now)
+    become(breaker, { tag: 'half-open', probesLeft: policy.probes, ok: 0, out: [] })
+  } else if (state.tag === 'half-open' && state.out.some((at) => now >= at + policy.cooldownMs)) {
+    open(breaker, now)
   }
 }
 
@@ -110,7 +121,7 @@ function become(breaker: BreakerCore, state: BreakerState): void {
   breaker.slices = []
 }
 
-function count(breaker: BreakerCore, outcome: Outcome, now: number): void {
+function count(breaker: BreakerCore, outcome: 'ok' | 'failed', now: number): void {
   const index = Math.floor((now * SLICES) / breaker.policy.windowMs)
   let slice = breaker.slices.at(-1)
   if (slice === undefined || slice.index < index) {

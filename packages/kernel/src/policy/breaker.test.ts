@@ -12,7 +12,7 @@ const TARGETS = 1_024
 const POLICY: core.BreakerPolicy = { windowMs: 1_000, threshold: 0.5, sample: 10, cooldownMs: 500, probes: 2 }
 
 function recordMany(breaker: core.BreakerCore, outcomes: core.Outcome[], now: number): void {
-  for (const outcome of outcomes) core.record(breaker, core.admit(breaker), outcome, now)
+  for (const outcome of outcomes) core.record(breaker, core.admit(breaker, now), outcome, now)
 }
 
 test('too few outcomes open nothing; the tenth does', () => {
@@ -42,9 +42,9 @@ test('after the cooldown exactly the probes go out; all must succeed', () => {
   const breaker = core.createBreaker(POLICY)
   recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
   core.tick(breaker, 499)
-  assert.equal(core.admit(breaker).tag, 'refused')
+  assert.equal(core.admit(breaker, 499).tag, 'refused')
   core.tick(breaker, 500)
-  const admissions = [core.admit(breaker), core.admit(breaker), core.admit(breaker)]
+  const admissions = [1, 2, 3].map(() => core.admit(breaker, 500))
   assert.deepEqual(
     admissions.map(({ tag }) => tag),
     ['probe', 'probe', 'refused'],
@@ -60,7 +60,7 @@ test('one failed probe opens again; a probe nobody reports does so at the next c
     const breaker = core.createBreaker(POLICY)
     recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
     core.tick(breaker, 500)
-    const probe = core.admit(breaker)
+    const probe = core.admit(breaker, 500)
     if (lost) core.tick(breaker, 1_000)
     else core.record(breaker, probe, 'failed', 600)
     assert.equal(breaker.state.tag, 'open')
@@ -71,7 +71,7 @@ test('probes of an earlier round that answer late close nothing', () => {
   const breaker = core.createBreaker(POLICY)
   recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
   core.tick(breaker, 500)
-  const late = [core.admit(breaker), core.admit(breaker)]
+  const late = [core.admit(breaker, 500), core.admit(breaker, 500)]
   core.tick(breaker, 1_000)
   core.tick(breaker, 1_500)
   assert.equal(breaker.state.tag, 'half-open')
@@ -92,7 +92,7 @@ test('never more probes than configured, and only legal transitions, over any ru
         const before = breaker.state.tag
         now += after
         if (kind === 'admit') {
-          const admission = core.admit(breaker)
+          const admission = core.admit(breaker, now)
           if (admission.tag !== 'refused') outstanding.push(admission)
           if (admission.tag === 'probe') probes += 1
         } else if (kind === 'tick') core.tick(breaker, now)
@@ -159,6 +159,8 @@ test('outcomes beyond what the queue holds count as failures', () => {
   const breakers = new Breakers(runtime, POLICY)
   const passages = Array.from({ length: 3_000 }, () => breakers.admit('peer'))
   for (const passage of passages) passage.report('ok')
+  const [queue] = runtime.topology.snapshot()
+  assert.deepEqual([queue?.name, Number(queue?.facts['lost']) > 1_000], ['breaker-outcomes', true])
   breakers.sweep()
   assert.equal(breakers.state('peer'), 'open')
   breakers.close()
@@ -174,7 +176,7 @@ test('the table stays bounded however many targets there are', () => {
 
 test('a target is shown under its label, and has its breaker to itself', () => {
   const runtime = virtualRuntime()
-  const breakers = new Breakers(runtime, { ...POLICY, sample: 1 }, () => 'slot')
+  const breakers = new Breakers(runtime, { ...POLICY, sample: 1 }, { labelOf: () => 'slot' })
   breakers.admit('peer 1').report('failed')
   breakers.sweep()
   assert.equal(runtime.metrics.value('breaker_open_total', { target: 'slot' }), 1)
@@ -189,7 +191,7 @@ test('without a policy of its own a breaker opens above half of ten in ten secon
   recordMany(breaker, ['failed'], 9_999)
   assert.deepEqual(breaker.state, { tag: 'open', until: 14_999 })
   core.tick(breaker, 14_999)
-  assert.deepEqual(breaker.state, { tag: 'half-open', since: 14_999, probesLeft: 2, ok: 0 })
+  assert.deepEqual(breaker.state, { tag: 'half-open', probesLeft: 2, ok: 0, out: [] })
 })
 
 test('the window moves by tenths: an outcome counts until its tenth has left it', () => {
@@ -217,10 +219,10 @@ test('time changes nothing in a closed breaker, nor in a half-open one whose pro
   core.record(breaker, { tag: 'pass', round: breaker.round }, 'ok', 1)
   assert.equal(breaker.state.tag, 'open')
   core.tick(breaker, 500)
-  core.record(breaker, core.admit(breaker), 'ok', 510)
+  core.record(breaker, core.admit(breaker, 505), 'ok', 510)
   core.tick(breaker, 999)
   core.tick(breaker, 5_000)
-  assert.deepEqual(breaker.state, { tag: 'half-open', since: 500, probesLeft: 1, ok: 1 })
+  assert.deepEqual(breaker.state, { tag: 'half-open', probesLeft: 1, ok: 1, out: [] })
 })
 
 test('outcomes that found no room are counted once', () => {
@@ -252,15 +254,42 @@ test('each change of state is a line in the log and moves the gauge', () => {
   breakers.close()
 })
 
-test('a probe has the whole cooldown to answer', () => {
+test('a probe has a whole cooldown to answer, from when it went out: however long nobody asked', () => {
+  for (const askedAt of [500, 10_000]) {
+    const breaker = core.createBreaker(POLICY)
+    recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+    core.tick(breaker, 500)
+    assert.equal(core.admit(breaker, askedAt).tag, 'probe')
+    core.tick(breaker, askedAt + 499)
+    assert.equal(breaker.state.tag, 'half-open')
+    core.tick(breaker, askedAt + 500)
+    assert.equal(breaker.state.tag, 'open')
+  }
+})
+
+test('an answered probe does not wait for another: each has its own time', () => {
   const breaker = core.createBreaker(POLICY)
   recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
   core.tick(breaker, 500)
-  assert.equal(core.admit(breaker).tag, 'probe')
-  core.tick(breaker, 999)
-  assert.equal(breaker.state.tag, 'half-open')
-  core.tick(breaker, 1_000)
-  assert.equal(breaker.state.tag, 'open')
+  core.record(breaker, core.admit(breaker, 500), 'ok', 505)
+  core.tick(breaker, 5_000)
+  const second = core.admit(breaker, 5_000)
+  core.tick(breaker, 5_100)
+  core.record(breaker, second, 'ok', 5_105)
+  assert.equal(breaker.state.tag, 'closed')
+})
+
+test('what we did not wait for counts for nothing, and its probe is given back', () => {
+  const breaker = core.createBreaker(POLICY)
+  recordMany(breaker, new Array<core.Outcome>(9).fill('failed'), 0)
+  recordMany(breaker, new Array<core.Outcome>(50).fill('abandoned'), 0)
+  assert.equal(breaker.state.tag, 'closed')
+  recordMany(breaker, ['failed'], 0)
+  core.tick(breaker, 500)
+  for (let time = 0; time < 5; time += 1) recordMany(breaker, ['abandoned', 'abandoned'], 510)
+  assert.match(breaker.state.tag, /^half-open$/)
+  recordMany(breaker, ['ok', 'ok'], 520)
+  assert.equal(breaker.state.tag, 'closed')
 })
 
 test('half of the calls may fail, and what failed before the breaker closed is forgotten', () => {

@@ -7,6 +7,7 @@
 import { Queue } from '../channel/queue.ts'
 import { CairnError } from '../errors.ts'
 import type { Runtime } from '../runtime.ts'
+import type { TaskBody } from '../task/supervisor.ts'
 import * as core from './breaker-core.ts'
 import { sleep } from './sleep.ts'
 
@@ -19,10 +20,13 @@ interface Report {
 /** The breakers roll their windows and open halfway no later than this after they could. */
 const TICK_MS = 100
 
+/** The queue to the janitor, as a topology declares it. The reserve is for probes: on their outcome depends what happens next. */
+export const BREAKER_QUEUE = { capacity: 1024, reserved: 64, overflow: 'reject' } as const
+
 /** Breakers kept; beyond it the one unused longest goes, and starts closed if it comes back. */
 const TARGETS_MAX = 1024
 
-/** Leave to make one call. Whoever holds it reports once; disposed unreported counts as a failure. */
+/** Leave to make one call. Its holder reports once; disposed unreported counts as a failure. */
 export class Passage implements Disposable {
   readonly #report: (outcome: core.Outcome) => void
   #open = true
@@ -42,35 +46,62 @@ export class Passage implements Disposable {
   }
 }
 
+export interface BreakersOptions {
+  /** Shows a target in the metrics: one of few values, where targets are not all configured. */
+  readonly labelOf?: (target: string) => string
+  /** The name of the queue to the janitor, where a service has several tables. */
+  readonly queue?: string
+}
+
+/** Outcomes the queue could not hold, of calls of one round. */
+interface Lost {
+  readonly round: number
+  times: number
+}
+
+/** The body of the task that keeps these tables, their one writer. */
+export function breakerJanitor({ clock }: Runtime, tables: readonly Breakers[]): TaskBody {
+  return async ({ draining }) => {
+    for (;;) {
+      await sleep(clock, TICK_MS, { signal: draining })
+      for (const table of tables) table.sweep()
+    }
+  }
+}
+
 export class Breakers {
   readonly #runtime: Runtime
   readonly #policy: core.BreakerPolicy
   readonly #labelOf: (target: string) => string
   readonly #table = new Map<string, core.BreakerCore>()
   readonly #reports: Queue<Report>
-  /** Reports the queue could not hold, by target: a lost outcome counts as a failure. */
-  readonly #lost = new Map<string, number>()
+  /** By target: a lost outcome counts as a failure. */
+  readonly #lost = new Map<string, Lost>()
 
-  /** `labelOf` shows a target in the metrics: one of few values, where targets are not all configured. */
   constructor(
     runtime: Runtime,
     policy: core.BreakerPolicy = core.BREAKER_DEFAULT,
-    labelOf: (target: string) => string = (target) => target,
+    { labelOf = (target) => target, queue: name = 'breaker-outcomes' }: BreakersOptions = {},
   ) {
     this.#runtime = runtime
     this.#policy = policy
     this.#labelOf = labelOf
-    this.#reports = new Queue(runtime, { name: 'breaker-outcomes', capacity: 1024, overflow: 'reject' })
+    this.#reports = new Queue(runtime, { name, ...BREAKER_QUEUE })
   }
 
   /** Leave to call the target, or `BreakerOpen` with when to come back. */
   admit(target: string): Passage {
     const breaker = this.#breaker(target)
-    const admission = core.admit(breaker)
+    const admission = core.admit(breaker, this.#runtime.clock.now())
     if (admission.tag === 'refused') throw this.#refusal(target, breaker)
+    const { tag, round } = admission
     return new Passage((outcome) => {
-      const sent = this.#reports.trySend({ target, admission, outcome })
-      if (sent === 'full') this.#lost.set(target, (this.#lost.get(target) ?? 0) + 1)
+      if (tag === 'pass' && outcome === 'abandoned') return
+      const sent = this.#reports.trySend({ target, admission, outcome }, tag === 'probe' ? 'urgent' : 'normal')
+      if (sent !== 'full') return
+      const lost = this.#lost.get(target)
+      if (lost === undefined || lost.round < round) this.#lost.set(target, { round, times: 1 })
+      else if (lost.round === round) lost.times += 1
     })
   }
 
@@ -101,9 +132,9 @@ export class Breakers {
       const { target, admission, outcome } = next.item
       this.#write(target, (breaker) => core.record(breaker, admission, outcome, now))
     }
-    for (const [target, times] of this.#lost) {
+    for (const [target, { round, times }] of this.#lost) {
       for (let time = 0; time < times; time += 1)
-        this.#write(target, (breaker) => core.record(breaker, core.admit(breaker), 'failed', now))
+        this.#write(target, (breaker) => core.record(breaker, { tag: 'pass', round }, 'failed', now))
     }
     this.#lost.clear()
     for (const target of this.#table.keys()) this.#write(target, (breaker) => core.tick(breaker, now))

@@ -42,7 +42,7 @@ test('the last error comes back as it was', async () => {
 })
 
 test('what cannot get better is not tried again', async () => {
-  for (const kind of ['Malformed', 'Forbidden', 'BreakerOpen', 'Canceled', 'Internal'] as const) {
+  for (const kind of ['Malformed', 'Forbidden', 'BreakerOpen', 'Canceled', 'Internal', 'ChainMismatch'] as const) {
     const runtime = virtualRuntime()
     const { attempt, calls } = failing(1, kind)
     await assert.rejects(retry(runtime, attempt, { policy, operation }), CairnError)

@@ -36,9 +36,13 @@ export async function retry<T>(runtime: Runtime, attempt: () => Promise<T>, opti
   }
 }
 
-/** An open breaker has already decided that trying is useless, though a client may come back later. */
+/**
+ * An open breaker has already decided that trying is useless, though a client may come back later. A compare-and-set that
+ * found another version finds it again: its caller has to read what is there now and send something else.
+ */
 function isRetryable(error: unknown): boolean {
-  return !isKind(error, 'BreakerOpen') && ERRORS[toCairnError(error).kind].retry !== 'never'
+  const isPointless = isKind(error, 'BreakerOpen') || isKind(error, 'ChainMismatch')
+  return !isPointless && ERRORS[toCairnError(error).kind].retry !== 'never'
 }
 
 function retryAfterMs(error: unknown): number {

@@ -122,6 +122,7 @@ export async function serveJobs<Input, Output>(
 ): Promise<void> {
   const { aborting } = context
   let current: Job<Input, Output> | undefined
+  context.busyWhen?.(() => current !== undefined)
   // One for all of its jobs: many workers share the signal, and each look through its listeners costs every job.
   const onAbort = (): void => current?.cancel()
   aborting.addEventListener('abort', onAbort, { once: true })

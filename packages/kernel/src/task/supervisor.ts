@@ -19,6 +19,11 @@ export interface TaskContext {
   readonly draining: AbortSignal
   /** Stop now. */
   readonly aborting: AbortSignal
+  /**
+   * For a task that waits for work until its queue is closed: how to tell whether it has some in hand. Asked when the
+   * service aborts, because only work that was broken off counts as aborted; a task that does not say always counts.
+   */
+  readonly busyWhen?: (isBusy: () => boolean) => void
 }
 
 export type TaskBody = (context: TaskContext) => Promise<void>
@@ -33,7 +38,7 @@ export interface SupervisorOptions {
 }
 
 export interface StopReport {
-  /** Aborted at the drain deadline. */
+  /** Had work in hand that was broken off at the drain deadline. */
   readonly aborted: readonly string[]
   /** Ignored the abort; named, and no longer awaited. */
   readonly abandoned: readonly string[]
@@ -64,9 +69,12 @@ export class Supervisor {
     }
   }
 
-  /** Drains, aborts what the deadline catches, and returns once every task has ended or been named. */
-  async stop(): Promise<StopReport> {
-    this.#stopping ??= this.#stop()
+  /**
+   * Drains, aborts what the deadline catches, and returns once every task has ended or been named. The first call decides
+   * how long the drain may take: `drainDeadlineMs` where that is later than the service's own.
+   */
+  async stop(drainDeadlineMs = 0): Promise<StopReport> {
+    this.#stopping ??= this.#stop(Math.max(drainDeadlineMs, this.#options.drainDeadlineMs))
     return await this.#stopping
   }
 
@@ -106,7 +114,7 @@ export class Supervisor {
     const { draining, aborting } = this.shutdown
     metrics.count('tasks_spawned_total', { kind })
     try {
-      await body({ name: task, draining, aborting })
+      await body({ name: task, draining, aborting, busyWhen: (isBusy) => this.shutdown.busyWhen(task, isBusy) })
       return { exit: 'finished' }
     } catch (error) {
       if (draining.aborted && isKind(error, 'Canceled')) {
@@ -123,14 +131,14 @@ export class Supervisor {
   #fatal(task: string, error: unknown): void {
     this.#runtime.log.error({ task, error }, 'task failed too often; the service stops')
     this.#options.onFatal?.(task, error)
-    this.#stopping ??= this.#stop()
+    this.#stopping ??= this.#stop(this.#options.drainDeadlineMs)
   }
 
-  async #stop(): Promise<StopReport> {
+  async #stop(drainDeadlineMs: number): Promise<StopReport> {
     const { clock, log, metrics } = this.#runtime
     const { shutdown } = this
     shutdown.drain()
-    const deadline = clock.timer(this.#options.drainDeadlineMs, () => shutdown.abort())
+    const deadline = clock.timer(drainDeadlineMs, () => shutdown.abort())
     await shutdown.phase.until((phase) => phase !== 'draining')
     deadline.cancel()
     const grace = clock.timer(ABORT_GRACE_MS, () => shutdown.abandon())

@@ -18,6 +18,7 @@ import {
   type TileTypeName,
   ZOOM_MAX,
 } from '../pack.ts'
+import { declaredType, SNIFFED_BYTES, sniffedType } from './tile-type.ts'
 
 const MAGIC = new TextEncoder().encode('SQLite format 3\0')
 /** The byte that says how the file is to be read; 2 means that part of it may lie in another file. */
@@ -25,17 +26,6 @@ const READ_VERSION_AT = 19
 const WITH_WAL = 2
 
 const METADATA_ROWS_MAX = 1000
-const FORMATS: ReadonlyMap<string, TileTypeName> = new Map<string, TileTypeName>([
-  ['pbf', 'mvt'],
-  ['mvt', 'mvt'],
-  ['mlt', 'mlt'],
-  ['png', 'png'],
-  ['jpg', 'jpeg'],
-  ['jpeg', 'jpeg'],
-  ['webp', 'webp'],
-  ['avif', 'avif'],
-])
-
 // What is too large is not even read into memory.
 const TILE_SQL = `SELECT length(tile_data) AS bytes, CASE WHEN length(tile_data) <= ${TILE_BYTES_MAX} THEN tile_data END AS data
   FROM tiles WHERE zoom_level = ? AND tile_column = ? AND tile_row = ? LIMIT 1`
@@ -43,6 +33,20 @@ const METADATA_SQL = `SELECT name, CASE WHEN length(value) <= ${METADATA_BYTES_M
 const ZOOMS_SQL = 'SELECT min(zoom_level) AS low, max(zoom_level) AS high FROM tiles'
 const COUNT_SQL = 'SELECT count(*) AS tiles FROM tiles'
 const CHECK_SQL = 'PRAGMA quick_check(1)'
+/** Some of a tile that has bytes. */
+const SNIFF_SQL = `SELECT substr(tile_data, 1, ${SNIFFED_BYTES}) AS head FROM tiles WHERE length(tile_data) > 0 LIMIT 1`
+/** Tiles that no request can name. */
+const PLACES_SQL = `SELECT zoom_level AS z, tile_column AS x, tile_row AS y FROM tiles
+  WHERE typeof(zoom_level) <> 'integer' OR typeof(tile_column) <> 'integer' OR typeof(tile_row) <> 'integer'
+     OR zoom_level NOT BETWEEN 0 AND 30 OR tile_column NOT BETWEEN 0 AND (1 << zoom_level) - 1
+     OR tile_row NOT BETWEEN 0 AND (1 << zoom_level) - 1 LIMIT 1`
+/** Over all tiles, as the tools that write the metadata row \`agg_tiles_hash\` do. */
+const SUM_SQL = `SELECT md5_concat(CAST(zoom_level AS text), CAST(tile_column AS text), CAST(tile_row AS text), tile_data
+  ORDER BY zoom_level, tile_column, tile_row) AS sum FROM tiles`
+/** A table or view of the same tools that has a sum for each tile. */
+const HASHED_SQL = `SELECT count(*) AS found FROM sqlite_master WHERE name = 'tiles_with_hash'`
+const TILE_SUMS_SQL = `SELECT zoom_level AS z, tile_column AS x, tile_row AS y FROM tiles_with_hash
+  WHERE tile_data IS NOT NULL AND lower(tile_hash) <> md5(tile_data) LIMIT 1`
 
 export interface MbtilesMachine {
   readonly disk: Disk
@@ -67,8 +71,9 @@ export async function openMbtiles(machine: MbtilesMachine, path: string, options
   const place = { path, identity }
   const metadata = await readMetadata(machine, place, options)
   const zooms = zoomsOf(metadata) ?? (await askZooms(machine, place, options))
+  const tileType = declaredType(metadata['format']) ?? (await askType(machine, place, options))
   opening.move()
-  return new MbtilesPack(machine, place, file, metadata, factsOf(metadata, zooms))
+  return new MbtilesPack(machine, place, file, metadata, factsOf(metadata, zooms, tileType))
 }
 
 export class MbtilesPack implements Pack {
@@ -101,14 +106,40 @@ export class MbtilesPack implements Pack {
     return await Promise.resolve(this.#metadata)
   }
 
-  /** Lets SQLite check its own structure, and counts the tiles. */
-  async verify(options: ReadOptions, onStep: () => void): Promise<PackCount> {
-    const [check] = await ask(this.#machine, this.#path, { sql: CHECK_SQL, parameters: [] }, options)
+  /** Lets SQLite check its own structure, and counts the tiles; with `contents` their places and sums too. */
+  async verify(
+    options: ReadOptions,
+    onStep: () => void,
+    depth: 'structure' | 'contents' = 'structure',
+  ): Promise<PackCount> {
+    const check = await this.#first(CHECK_SQL, options)
     const verdict = Object.values(check ?? {})[0]
     if (verdict !== 'ok') throw corrupt(`The database is damaged: ${String(verdict)}`)
     onStep()
-    const [count] = await ask(this.#machine, this.#path, { sql: COUNT_SQL, parameters: [] }, options)
+    const count = await this.#first(COUNT_SQL, options)
+    if (depth === 'contents') await this.#verifyContents(options, onStep)
     return { tiles: Number(count?.['tiles'] ?? 0) }
+  }
+
+  async #verifyContents(options: ReadOptions, onStep: () => void): Promise<void> {
+    const misplaced = await this.#first(PLACES_SQL, options)
+    if (misplaced !== undefined) throw corrupt(`${placeText(misplaced)} cannot be: a zoom has 2^zoom columns and rows.`)
+    onStep()
+    const hashed = await this.#first(HASHED_SQL, options)
+    const changed = Number(hashed?.['found'] ?? 0) > 0 ? await this.#first(TILE_SUMS_SQL, options) : undefined
+    if (changed !== undefined) throw corrupt(`${placeText(changed)} is not the one its tile_hash is of.`)
+    onStep()
+    const { agg_tiles_hash: wanted, hash_algorithm: algorithm = 'md5' } = this.#metadata
+    // By another algorithm it is a sum that cannot be judged here.
+    if (typeof wanted !== 'string' || String(algorithm).toLowerCase() !== 'md5') return
+    const sum = String((await this.#first(SUM_SQL, options))?.['sum'])
+    if (sum !== wanted.toLowerCase())
+      throw corrupt(`The tiles are not those that were written: agg_tiles_hash is ${wanted}, theirs is ${sum}.`)
+  }
+
+  async #first(sql: string, options: ReadOptions): Promise<SqliteRow | undefined> {
+    const [row] = await ask(this.#machine, this.#path, { sql, parameters: [] }, options)
+    return row
   }
 
   async close(): Promise<void> {
@@ -184,16 +215,26 @@ async function askZooms(machine: MbtilesMachine, path: SamePath, options: ReadOp
   return checkZooms({ minZoom: Number(row?.['low'] ?? 0), maxZoom: Number(row?.['high'] ?? 0) })
 }
 
+async function askType(machine: MbtilesMachine, path: SamePath, options: ReadOptions): Promise<TileTypeName> {
+  const [row] = await ask(machine, path, { sql: SNIFF_SQL, parameters: [] }, options)
+  const head = row?.['head']
+  return head instanceof Uint8Array ? sniffedType(head) : 'unknown'
+}
+
+/** As the file numbers it, rows from the south. */
+function placeText({ z, x, y }: SqliteRow): string {
+  return `The tile of zoom_level ${String(z)}, tile_column ${String(x)}, tile_row ${String(y)}`
+}
+
 function checkZooms({ minZoom, maxZoom }: Zooms): Zooms {
   const isRight = [minZoom, maxZoom].every(Number.isSafeInteger) && minZoom >= 0 && minZoom <= maxZoom
   if (!isRight || maxZoom > ZOOM_MAX) throw corrupt(`The zooms ${minZoom} to ${maxZoom} cannot be.`)
   return { minZoom, maxZoom }
 }
 
-function factsOf(metadata: Metadata, { minZoom, maxZoom }: Zooms): PackFacts {
+function factsOf(metadata: Metadata, { minZoom, maxZoom }: Zooms, tileType: TileTypeName): PackFacts {
   const [west = -180, south = -85.051129, east = 180, north = 85.051129] = numbersOf(metadata['bounds'])
   const [longitude = (west + east) / 2, latitude = (south + north) / 2, zoom = minZoom] = numbersOf(metadata['center'])
-  const tileType = FORMATS.get(String(metadata['format'])) ?? 'unknown'
   const places = { bounds: [west, south, east, north], center: [longitude, latitude, zoom] } as const
   return { format: 'mbtiles', tileType, minZoom, maxZoom, ...places }
 }

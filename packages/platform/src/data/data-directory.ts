@@ -29,6 +29,10 @@ export interface DataDirectoryOptions {
   readonly secrets: Readonly<Record<string, () => Uint8Array>>
   /** What of the directory is this process's; other processes may have the rest. All of it unless given. */
   readonly parts?: readonly string[]
+  /** What to do about a secret that is missing, where a backup is not the only way. */
+  readonly remedies?: Readonly<Record<string, string>>
+  /** Secrets to make anew although the directory has been started before: the operator gave up the old ones. */
+  readonly remake?: readonly string[]
 }
 
 const FORMAT = 1
@@ -56,8 +60,9 @@ export async function openDataDirectory(machine: Machine, options: DataDirectory
     if (isNew) await beginFirstStart(machine, path)
     const secrets = new Map<string, Uint8Array>()
     for (const [name, make] of Object.entries(options.secrets)) {
-      const there = await readSecret(machine, path, name)
-      if (there === undefined && !isNew) throw secretLost(name)
+      const isGivenUp = options.remake?.includes(name) === true
+      const there = isGivenUp ? undefined : await readSecret(machine, path, name)
+      if (there === undefined && !isNew && !isGivenUp) throw secretLost(path, name, options.remedies?.[name])
       secrets.set(name, there ?? (await writeSecret(machine, path, name, make())))
     }
     if (isNew) await finishFirstStart(machine, path)
@@ -123,14 +128,6 @@ export class DataDirectory extends Closeable {
     const secret = this.#secrets.get(name)
     if (secret === undefined) throw new CairnError('Internal', `Nobody asked for the secret ${name}.`)
     return secret
-  }
-
-  /** A secret only some nodes have: read, or made and durable before this resolves. */
-  async ownSecret(name: string, make: () => Uint8Array): Promise<Uint8Array> {
-    const there = this.#secrets.get(name) ?? (await readSecret(this.#machine, this.path, name))
-    if (there === undefined) return await this.replaceSecret(name, make())
-    this.#secrets.set(name, there)
-    return there
   }
 
   /** Replaces a secret, as a rotation does; the old one is gone once this resolves. */
@@ -206,6 +203,8 @@ async function finishFirstStart({ disk }: Machine, path: string): Promise<void> 
   await replaceSmallFile(disk, `${path}/format`, Buffer.from(`cairn-data ${FORMAT}\n`))
 }
 
-function secretLost(name: string): CairnError {
-  return new CairnError('Integrity', `The key file ${name} is missing; restore it from a backup of the data directory.`)
+function secretLost(path: string, name: string, remedy: string | undefined): CairnError {
+  const also = remedy === undefined ? '' : ` ${remedy}`
+  const detail = `The key file ${name} is missing; restore ${path}/keys/${name} from a backup of the data directory.${also}`
+  return new CairnError('Integrity', detail, { code: 'key_missing' })
 }

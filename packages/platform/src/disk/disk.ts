@@ -54,6 +54,8 @@ export interface DiskLock extends AsyncDisposable {
 }
 
 export interface Disk {
+  /** How many files and connections the process may have open; absent where there is no such limit. */
+  readonly openFilesMax?: number | undefined
   open(path: string, options: OpenOptions): Promise<DiskFile>
   /** Replaces what `to` names. Durable only after `syncDirectory` of the target's directory. */
   rename(from: string, to: string): Promise<void>

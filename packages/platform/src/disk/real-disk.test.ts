@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -48,6 +48,20 @@ describe('RealDisk', () => {
       const limited = `ulimit -f 4; exec "$0" "$1" "$2"`
       const run = spawnSync('bash', ['-c', limited, process.execPath, script, `${root}/file`], { encoding: 'utf8' })
       assert.equal(run.stdout, 'short_write, then short_write\n', run.stderr)
+    })
+  })
+
+  test('a lock is readable by this user only, whatever the umask says, and a lock file of an earlier version becomes so', async () => {
+    await inDirectory(async (disk, root) => {
+      const mask = process.umask(0o022)
+      try {
+        await (await disk.lock(`${root}/new.db`)).close()
+        await writeFile(`${root}/old.db`, '', { mode: 0o644 })
+        await (await disk.lock(`${root}/old.db`)).close()
+      } finally {
+        process.umask(mask)
+      }
+      for (const name of ['new.db', 'old.db']) assert.equal((await stat(`${root}/${name}`)).mode & 0o777, 0o600, name)
     })
   })
 

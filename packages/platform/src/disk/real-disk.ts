@@ -1,6 +1,7 @@
 import { constants, type Dirent, read } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import { type CairnError, Closeable, type Runtime } from '@cairn/kernel'
+import { openFilesLimit } from '../process/open-files.ts'
 import type { Disk, DiskEntry, DiskFile, DiskLock, DiskSpace, OpenOptions } from './disk.ts'
 import { diskError, fileFailed, shortWrite } from './disk-error.ts'
 import { lockWithSqlite } from './sqlite-lock.ts'
@@ -10,6 +11,7 @@ const FLAGS = { read: O_RDONLY, append: O_RDWR | O_CREAT, create: O_RDWR | O_CRE
 
 /** The machine's file system. */
 export class RealDisk implements Disk {
+  readonly openFilesMax = openFilesLimit()
   readonly #runtime: Runtime
 
   constructor(runtime: Runtime) {

@@ -6,6 +6,7 @@
  * other way would release it. Nobody else may touch it, a backup included.
  */
 
+import { chmod, open } from 'node:fs/promises'
 import type { DatabaseSync } from 'node:sqlite'
 import { Closeable, type Runtime } from '@cairn/kernel'
 import type { DiskLock } from './disk.ts'
@@ -18,6 +19,8 @@ export async function lockWithSqlite(runtime: Runtime, path: string): Promise<Di
   const { DatabaseSync } = await import('node:sqlite')
   let database: DatabaseSync | undefined
   try {
+    // Made by SQLite, it would have the mode of the process's umask. Only the maker opens it otherwise: see above.
+    await makePrivate(path)
     database = new DatabaseSync(path)
     // Nothing is ever written, so there is nothing to roll back: no journal file beside the lock. (`OFF` is refused.)
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
@@ -26,6 +29,15 @@ export async function lockWithSqlite(runtime: Runtime, path: string): Promise<Di
     database?.close()
     if (cause instanceof Error && 'errcode' in cause && HELD_BY_ANOTHER.includes(cause.errcode)) throw locked(cause)
     throw diskError(cause)
+  }
+}
+
+async function makePrivate(path: string): Promise<void> {
+  try {
+    await (await open(path, 'wx', 0o600)).close()
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+    await chmod(path, 0o600)
   }
 }
 

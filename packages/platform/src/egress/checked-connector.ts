@@ -9,7 +9,7 @@
  */
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
-import { CairnError, Cancel, type Clock, Deadline } from '@cairn/kernel'
+import { CairnError, Cancel, type Clock, Deadline, isKind } from '@cairn/kernel'
 import type { buildConnector } from 'undici'
 import { abortable } from './abortable.ts'
 import { classifyAddress, sameAddress } from './address.ts'
@@ -22,6 +22,8 @@ export interface CheckedConnectorOptions {
   readonly policy: () => UrlPolicy
   /** Fires when the transport closes. */
   readonly closing: AbortSignal
+  /** A connection was not there in time. */
+  readonly onTimeout: () => void
   /** Certificates trusted instead of the system's; for tests. */
   readonly ca?: string
 }
@@ -33,7 +35,10 @@ export function checkedConnector(options: CheckedConnectorOptions): buildConnect
   return (target, callback) => {
     connectChecked(options, target).then(
       (socket) => callback(null, socket),
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
+      (error: unknown) => {
+        if (isKind(error, 'Timeout') && error.code === 'timeout') options.onTimeout()
+        callback(error instanceof Error ? error : new Error(String(error)), null)
+      },
     )
   }
 }

@@ -18,7 +18,7 @@ export async function exchange(
   request: OutgoingRequest,
   origin: string,
 ): Promise<IncomingResponse> {
-  const { method, url, headers, deadline, signal } = request
+  const { method, url, headers, deadline, signal, onInterim } = request
   const cancel = new Cancel({ signals: [signal], deadline, operation: `${method} to ${origin}` })
   try {
     throwIfCanceled(cancel.signal)
@@ -32,6 +32,13 @@ export async function exchange(
       // The deadline covers both.
       headersTimeout: 0,
       bodyTimeout: 0,
+      ...(onInterim === undefined
+        ? {}
+        : {
+            onInfo: ({ statusCode, headers: fields }) => {
+              if (statusCode > 101) onInterim(statusCode, joinedHeaders(fields))
+            },
+          }),
     })
     // undici hears the signal only once it is connected; whoever waits here hears it at once.
     const arrived = await abortable(cancel.signal, answer, ({ body }) => {

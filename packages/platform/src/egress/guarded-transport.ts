@@ -41,9 +41,10 @@ export class GuardedTransport extends Closeable implements Transport {
 
   constructor(runtime: Runtime, options: GuardedTransportOptions) {
     super(runtime, 'guarded transport')
-    const { clock } = runtime
+    const { clock, metrics } = runtime
     this.#options = options
-    const connect = checkedConnector({ ...options, clock, closing: this.#closing.signal })
+    const onTimeout = (): void => metrics.count('io_timeouts_total', { op: 'connect' })
+    const connect = checkedConnector({ ...options, clock, closing: this.#closing.signal, onTimeout })
     this.#agent = new Agent({ ...CONNECTION_OPTIONS, connect })
   }
 

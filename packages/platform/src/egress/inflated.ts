@@ -2,6 +2,9 @@ import { CairnError, isKind } from '@cairn/kernel'
 import { type Coding, codingOf, type InflateLimits, openCoded, threadInflate } from '../http/inflate.ts'
 import type { IncomingBody, IncomingResponse } from './transport.ts'
 
+/** A short page of a listed upstream may pack better than any document: below this much output a ratio says nothing. */
+const RATIO_FREE_BYTES = 64 * 1024
+
 /** The response with its body decoded, within the limits; what is wrong with it is the sender's fault (`Integrity`). */
 export function inflated(response: IncomingResponse, limits: InflateLimits): IncomingResponse {
   const { 'content-encoding': encoding, 'content-length': _length, ...headers } = response.headers
@@ -21,7 +24,7 @@ function decoded(body: IncomingBody, coding: Coding, limits: InflateLimits): Inc
       const bytes = await collected(body, limits.bytesMax)
       if (bytes.length === 0) return
       try {
-        yield await openCoded(threadInflate, coding, bytes, limits)
+        yield await openCoded(threadInflate, coding, bytes, { freeBytes: RATIO_FREE_BYTES, ...limits })
       } catch (error) {
         throw badCoding(error)
       }

@@ -10,7 +10,12 @@ export interface OutgoingRequest {
   /** Covers connect, headers and body. */
   readonly deadline: Deadline
   readonly signal?: AbortSignal | undefined
+  /** Hears of answers before the final one (1xx), those of the connection itself (100, 101) aside. */
+  readonly onInterim?: InterimListener | undefined
 }
+
+/** Lower-case names, as in `IncomingResponse`. */
+export type InterimListener = (status: number, headers: Readonly<Record<string, string>>) => void
 
 export interface IncomingResponse {
   readonly status: number

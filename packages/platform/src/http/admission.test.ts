@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type CairnError, leaks, VirtualClock } from '@cairn/kernel'
 import { AddressRates } from './address-rates.ts'
+import type { IngressRequest } from './message.ts'
 import { json } from './reply.ts'
 import { route } from './route.ts'
 import { bodyOf, fixture, HELLO, requestOf } from './test/fixture.ts'
@@ -64,13 +65,43 @@ describe('admission', () => {
     assert.equal((await call({ target: '/healthz' })).status, 200)
   })
 
-  test('health has its own bucket', async () => {
-    const { call } = fixture()
-    const statuses = await Promise.all(
-      Array.from({ length: 201 }, async () => (await call({ target: '/healthz' })).status),
+  test('one client cannot starve the probes of another, nor any client those of this machine', async () => {
+    const { call } = fixture({ conditions: ['disk'] })
+    const from = (address: string): Partial<IngressRequest> => ({ peer: { address, kind: 'tcp' } })
+    const flood = await Promise.all(
+      Array.from({ length: 250 }, async () => (await call({ target: '/version', ...from('192.0.2.1') })).status),
     )
-    assert.deepEqual([statuses.filter((status) => status === 200).length, statuses.at(-1)], [200, 429])
-    assert.equal((await call()).status, 200)
+    assert.deepEqual([flood.filter((status) => status === 200).length, flood.at(-1)], [200, 429])
+    assert.equal((await call({ target: '/version', ...from('192.0.2.2') })).status, 200)
+    // Not ready is an answer too.
+    assert.equal((await call({ target: '/readyz', ...from('192.0.2.1') })).status, 429)
+    assert.equal((await call({ target: '/readyz', ...from('192.0.2.2') })).status, 503)
+  })
+
+  test('health is never limited; nothing is for loopback, a Unix socket and metrics_addr', async () => {
+    const { call } = fixture()
+    const ways: Partial<IngressRequest>[] = [
+      { target: '/healthz', peer: { address: '192.0.2.1', kind: 'tcp' } },
+      { target: '/version', peer: { address: '127.0.0.1', kind: 'tcp' } },
+      { target: '/version', peer: { address: '', kind: 'unix' } },
+      { target: '/version', peer: { address: '192.0.2.1', kind: 'tcp' }, door: 'metrics' },
+    ]
+    for (const way of ways) {
+      const statuses = await Promise.all(Array.from({ length: 1000 }, async () => (await call(way)).status))
+      assert.ok(
+        statuses.every((status) => status === 200),
+        JSON.stringify(way),
+      )
+    }
+  })
+
+  test('behind a trusted proxy each client has a bucket of its own', async () => {
+    const { call } = fixture({ config: { trusted_proxies: ['127.0.0.0/8'] } })
+    const ask = async (client: string): Promise<number> =>
+      (await call({ target: '/version', headers: ['Host', 'localhost', 'X-Forwarded-For', client] })).status
+    const flood = await Promise.all(Array.from({ length: 201 }, async () => await ask('192.0.2.1')))
+    assert.equal(flood.at(-1), 429)
+    assert.equal(await ask('192.0.2.2'), 200)
   })
 
   test('past the number in flight: 429; a place is free again when the work is over', async () => {

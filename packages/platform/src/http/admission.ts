@@ -9,8 +9,9 @@ import { CairnError, type Runtime, TokenBucket } from '@cairn/kernel'
 import { AddressRates } from './address-rates.ts'
 import type { IngressConfig } from './config.ts'
 
-/** Health and metrics are asked for by a few probes; this is many times what they need and still bounded. */
-const OPS_SHAPE = { rate: 100, burst: 200 }
+/** What one address may ask the ops routes a second, and at once: many times what its probes need, and still bounded. */
+const OPS_RATE = 100
+const OPS_BURST = 200
 
 /** The code of a rate at its bound; `busy` to the clients of a service that has no name of its own for it. */
 export const RATE_CAP = 'rate_cap'
@@ -20,15 +21,16 @@ export type Seat = 'inflight' | 'stream' | 'own'
 
 export class Admission {
   readonly #runtime: Runtime
-  readonly #ops: TokenBucket
+  readonly #ops: AddressRates
   #bucket: TokenBucket | undefined
   #byAddress: AddressRates | undefined
   #config: IngressConfig
+  #decodedBytes = 0
   readonly #taken: Record<Seat, number> = { inflight: 0, stream: 0, own: 0 }
 
   constructor(runtime: Runtime, config: IngressConfig) {
     this.#runtime = runtime
-    this.#ops = new TokenBucket(runtime.clock, OPS_SHAPE)
+    this.#ops = new AddressRates(runtime.clock, OPS_RATE, OPS_BURST)
     this.#config = config
     this.#bucket = bucketOf(runtime, config)
     this.#byAddress = ratesOf(runtime, config)
@@ -44,8 +46,10 @@ export class Admission {
     this.#config = config
   }
 
-  takeOps(): void {
-    if (!this.#ops.tryTake()) throw busy('Too many health and metrics requests; ask less often.', this.#ops.waitMs())
+  /** A bucket for each address, so that no client can starve the probes of another. */
+  takeOpsOf(address: string): void {
+    const waitMs = this.#ops.take(address)
+    if (waitMs > 0) throw busy('Too many metrics and version requests from one address; ask less often.', waitMs)
   }
 
   /** What one client may ask; judged first, so that who is over it takes nothing from the others. */
@@ -76,6 +80,20 @@ export class Admission {
 
   release(seat: Seat): void {
     this.#taken[seat] -= 1
+  }
+
+  /** Memory that coded bodies may decode to; `releaseDecoded` must give it back. One body alone always fits. */
+  takeDecoded(bytes: number): void {
+    const isOver = this.#decodedBytes + bytes > this.#config.decompress_max_total_bytes
+    if (isOver && this.#decodedBytes > 0) {
+      this.#runtime.metrics.count('quota_exhaustions_total', { kind: 'decoded_bytes' })
+      throw busy('Too many coded bodies are being decoded; try again soon, or send the body without coding.')
+    }
+    this.#decodedBytes += bytes
+  }
+
+  releaseDecoded(bytes: number): void {
+    this.#decodedBytes -= bytes
   }
 
   get open(): number {

@@ -18,8 +18,11 @@ export interface ProblemStyle {
   readonly codes?: Readonly<Record<string, string | { readonly code: string; readonly status: number }>>
   /** A header that repeats the code of every problem. */
   readonly reasonHeader?: string
-  /** Hears the code of every refusal and failure, to count it under a name of its own as well, or to write it down. */
-  readonly onProblem?: (code: string, request: RefusedRequest) => void
+  /**
+   * Hears the code of every refusal and failure, to count it under a name of its own as well, or to write it down.
+   * `original` is what the ingress or the layers below call it.
+   */
+  readonly onProblem?: (code: string, request: RefusedRequest, original: string) => void
 }
 
 /** What is known of a request that is answered with a problem. */
@@ -53,7 +56,7 @@ export class Answers {
     const original = toCairnError(error)
     const known = this.#named(original)
     const route = exchange.served?.route.path ?? NO_ROUTE
-    this.#style.onProblem?.(known.code, exchange)
+    this.#style.onProblem?.(known.code, exchange, original.code)
     if (!exchange.isHandled) metrics.count('rejected_total', { reason: known.code })
     if (original.code === BODY_CAP) metrics.count('quota_exhaustions_total', { kind: 'body_bytes' })
     if (known.status === 429) metrics.count('busy_rejections_total', { endpoint: route })
@@ -88,7 +91,7 @@ export class Answers {
     const length = isStream(body) ? undefined : lengthOf(body)
     const hasLength = length !== undefined && status !== 204 && status !== 304
     if (hasLength && (exchange.method !== 'HEAD' || body !== undefined)) added.push('Content-Length', String(length))
-    if (this.#shutdown.phase.value !== 'running') added.push('Connection', 'close')
+    if (exchange.isLast || this.#shutdown.phase.value !== 'running') added.push('Connection', 'close')
     if (this.#origins.length > 0) added.push(...crossOriginHeaders(exchange.headers, this.#origins))
     this.#count(exchange, status, length)
     if (body === undefined || exchange.method === 'HEAD') {

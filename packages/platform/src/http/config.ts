@@ -9,6 +9,7 @@ import { section, setting } from '../config/setting.ts'
 export interface IngressDefaults {
   readonly max_rps?: number
   readonly burst?: number
+  readonly max_inflight?: number
   readonly max_connections_per_address?: number
   readonly request_timeout?: string
   readonly hosts?: readonly string[]
@@ -19,6 +20,7 @@ const count = (min: number): z.ZodNumber => z.number().int().min(min)
 /** Limits on requests, transfers and connections. */
 export function ingressSection(defaults: IngressDefaults = {}) {
   return section({
+    ...bodyKeys(),
     ...requestKeys(defaults),
     ...transferKeys(),
     ...connectionKeys(defaults),
@@ -36,7 +38,7 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && new URL(text).origin === text
 }
 
-function requestKeys(defaults: IngressDefaults) {
+function bodyKeys() {
   return {
     max_body_bytes: setting(byteSize({ min: 1024 }), {
       default: '1MiB',
@@ -47,7 +49,7 @@ function requestKeys(defaults: IngressDefaults) {
     decompress_max_ratio: setting(count(1), {
       default: 10,
       reload: 'live',
-      does: 'How many times its size on the wire a coded body may grow to, judged past 64 KiB of output.',
+      does: 'How many times its size on the wire a coded body may grow to; more is 413.',
       designName: 'limits.decompress_ratio_cap, ingress.decompress_max_ratio',
     }),
     decompress_max_bytes: setting(byteSize({ min: 1024 }), {
@@ -56,8 +58,18 @@ function requestKeys(defaults: IngressDefaults) {
       does: 'Largest decoded body.',
       designName: 'ingress.decompress_abs_bytes',
     }),
+    decompress_max_total_bytes: setting(byteSize({ min: 1024 }), {
+      default: '128MiB',
+      reload: 'live',
+      does: 'Decoded bodies in memory at once, over all requests; a coded body that might not fit is answered 429.',
+    }),
+  }
+}
+
+function requestKeys(defaults: IngressDefaults) {
+  return {
     max_inflight: setting(count(1), {
-      default: 512,
+      default: defaults.max_inflight ?? 512,
       reload: 'live',
       does: 'Requests worked on at once; more are answered 429.',
       designName: 'server.max_inflight, limits.inflight',
@@ -190,6 +202,11 @@ export function listenKeys(port: number) {
       default: false,
       reload: 'rebind',
       does: 'Allows an address beyond loopback without TLS.',
+    }),
+    lame_duck: setting(duration({ max: 60_000 }), {
+      default: '1s',
+      reload: 'live',
+      does: 'How long the port stays open at least once the service stops: `/readyz` and new requests get 503, so that a load balancer sees it before connections are refused.',
     }),
     uds: section({
       path: setting(z.string(), { reload: 'rebind', does: 'A Unix socket beside the port, for this user only.' }),

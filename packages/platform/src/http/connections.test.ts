@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { MemoryMetrics } from '@cairn/kernel'
 import fc from 'fast-check'
-import { type Connection, Connections } from './connections.ts'
+import { type Connection, Connections, connectionsShare } from './connections.ts'
 import { METRICS } from './test/fixture.ts'
 
 class FakeSocket extends EventEmitter {
@@ -84,9 +84,22 @@ test('past the total the longest idle one makes room, and a busy one never does'
 
 test('when all are busy the next ones are told so, up to the reserve', () => {
   const { arrive, metrics } = table(2, 0)
-  for (let count = 0; count < 2 + 64; count += 1) arrive('192.0.2.1').connection!.active = 1
-  assert.equal(arrive('192.0.2.1').connection, undefined)
+  for (let count = 0; count < 2 + 64; count += 1) arrive(`192.0.2.${count % 8}`).connection!.active = 1
+  assert.equal(arrive('192.0.2.99').connection, undefined)
   assert.equal(metrics.value('connections_refused_total', { reason: 'total' }), 1)
+})
+
+test('a client that holds every connection busy leaves room in the reserve for the probes of others', () => {
+  const { arrive, connections } = table(100, 0)
+  const greedy = Array.from({ length: 1000 }, () => {
+    const { socket, connection } = arrive('192.0.2.1')
+    if (connection !== undefined) connection.active = 1
+    return socket
+  })
+  assert.equal(connections.size, 100 + 16)
+  assert.equal(arrive('192.0.2.2').connection?.crowded, true)
+  for (const socket of greedy) socket.destroy()
+  assert.equal(arrive('192.0.2.1').connection?.crowded, false)
 })
 
 test('a socket that is gone before it is accepted is never taken for a local one', () => {
@@ -121,4 +134,20 @@ test('whatever comes and goes, the counts are right and the limits hold', () => 
       for (let count = 0; count < 5; count += 1) assert.equal(arrive('a').connection?.crowded, false)
     }),
   )
+})
+
+test('the descriptors of the process bound the connections of each listener, so that all of them fit', () => {
+  assert.equal(connectionsShare(undefined), Number.POSITIVE_INFINITY)
+  for (const openFilesMax of [64, 128, 256, 1024, 4096, 20_000]) {
+    const metrics = new MemoryMetrics(METRICS)
+    const limits = { max_connections: 1024, max_connections_per_address: 0, trusted_proxies: [] }
+    const connections = new Connections(metrics, 'tcp', limits, connectionsShare(openFilesMax))
+    for (let count = 0; count < 5000; count += 1) {
+      const arrived = connections.accept(new FakeSocket('192.0.2.1') as unknown as Socket, () => {})
+      if (arrived !== undefined) arrived.active = 1
+    }
+    assert.ok(8 * connections.size <= Math.max(openFilesMax / 2, openFilesMax - 256), `${openFilesMax}`)
+    assert.ok(connections.size > connections.totalMax, 'some past the limit are still told')
+    assert.equal(connections.totalMax === 1024, openFilesMax === 20_000)
+  }
 })

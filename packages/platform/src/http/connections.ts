@@ -14,9 +14,25 @@ import { clientGroup, isTrusted, proxyBlocks } from './client-address.ts'
 import type { IngressConfig } from './config.ts'
 import type { Peer } from './message.ts'
 
-/** Connections past a limit that are still told why, and by which probes still get through. */
+/**
+ * Connections past a limit that are still told why, and by which probes still get through. Of the second reserve one
+ * address gets no more than of the first: whoever holds all connections busy cannot take the place of a probe as well.
+ */
 const ADDRESS_RESERVE = 16
 const TOTAL_RESERVE = 64
+
+/** Listeners a node of all services has, with its admin socket and some to spare. */
+const LISTENERS = 8
+/** Descriptors that are not for connections: segments, indexes, logs, threads; half of them where there are few. */
+const FILES = 256
+const CONNECTIONS_MIN = 4
+
+/** What one listener may hold, reserve included, so that all of them together leave descriptors for files. */
+export function connectionsShare(openFilesMax: number | undefined): number {
+  if (openFilesMax === undefined) return Number.POSITIVE_INFINITY
+  const forAll = openFilesMax - Math.min(FILES, Math.floor(openFilesMax / 2))
+  return Math.max(CONNECTIONS_MIN, Math.floor(forAll / LISTENERS))
+}
 
 export class Connection {
   readonly socket: Socket
@@ -45,6 +61,8 @@ type Limits = Pick<IngressConfig, 'max_connections' | 'max_connections_per_addre
 export class Connections {
   readonly #metrics: Metrics
   readonly #kind: Peer['kind']
+  readonly #share: number
+  readonly #totalReserve: number
   #limits: Limits
   /** A proxy brings many clients: the limit of one address is not meant for it. */
   #proxies: readonly IpBlock[]
@@ -52,10 +70,15 @@ export class Connections {
   readonly #all = new Set<Connection>()
   readonly #bySocket = new Map<unknown, Connection>()
   readonly #byAddress = new Map<string, number>()
+  /** Of those, the ones that came when there was no room. */
+  readonly #crowdedByAddress = new Map<string, number>()
 
-  constructor(metrics: Metrics, kind: Peer['kind'], limits: Limits) {
+  /** `share` is the most that this listener may hold, whatever the limits say. */
+  constructor(metrics: Metrics, kind: Peer['kind'], limits: Limits, share = Number.POSITIVE_INFINITY) {
     this.#metrics = metrics
     this.#kind = kind
+    this.#share = share
+    this.#totalReserve = Math.min(TOTAL_RESERVE, Math.ceil(share / 4))
     this.#limits = limits
     this.#proxies = proxyBlocks(limits.trusted_proxies)
   }
@@ -67,6 +90,11 @@ export class Connections {
 
   get size(): number {
     return this.#all.size
+  }
+
+  /** Connections at once: as configured, or what the descriptors of the process allow. */
+  get totalMax(): number {
+    return Math.min(this.#limits.max_connections, this.#share - this.#totalReserve)
   }
 
   /** Clients with a connection; none is remembered after its last. */
@@ -88,16 +116,19 @@ export class Connections {
     }
     const group = clientGroup(address)
     const fromAddress = (this.#byAddress.get(group) ?? 0) + 1
-    const { max_connections: totalMax, max_connections_per_address: addressMax } = this.#limits
+    const { totalMax } = this
+    const { max_connections_per_address: addressMax } = this.#limits
     const isLimited = addressMax > 0 && this.#kind !== 'unix' && !isTrusted(address, this.#proxies)
     if (isLimited && fromAddress > addressMax + ADDRESS_RESERVE) return this.#refuse(socket, 'address')
     const isFull = this.#all.size >= totalMax && !this.#evictIdle()
-    if (isFull && this.#all.size >= totalMax + TOTAL_RESERVE) return this.#refuse(socket, 'total')
+    const isReserveFull = this.#all.size >= totalMax + this.#totalReserve || this.#crowdedOf(group) >= ADDRESS_RESERVE
+    if (isFull && isReserveFull) return this.#refuse(socket, 'total')
     const crowded = isFull || (isLimited && fromAddress > addressMax)
     const connection = new Connection(socket, { address, kind: this.#kind }, group, crowded)
     this.#all.add(connection)
     this.#bySocket.set(socket, connection)
     this.#byAddress.set(group, fromAddress)
+    if (crowded) this.#crowdedByAddress.set(group, this.#crowdedOf(group) + 1)
     socket.once('close', () => {
       this.#forget(connection)
       onClosed()
@@ -143,7 +174,11 @@ export class Connections {
     return false
   }
 
-  #forget({ socket, group }: Connection): void {
+  #crowdedOf(group: string): number {
+    return this.#crowdedByAddress.get(group) ?? 0
+  }
+
+  #forget({ socket, group, crowded }: Connection): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
     this.#bySocket.delete(socket)
@@ -151,5 +186,9 @@ export class Connections {
     const left = (this.#byAddress.get(group) ?? 1) - 1
     if (left === 0) this.#byAddress.delete(group)
     else this.#byAddress.set(group, left)
+    if (!crowded) return
+    const crowdedLeft = this.#crowdedOf(group) - 1
+    if (crowdedLeft === 0) this.#crowdedByAddress.delete(group)
+    else this.#crowdedByAddress.set(group, crowdedLeft)
   }
 }

@@ -17,13 +17,16 @@ function allowedOrigin(headers: RequestHeaders, origins: readonly string[]): str
   return origin !== undefined && origins.includes(origin) ? origin : undefined
 }
 
-/** A write that a page of another site makes a browser send, with the user's network position and none of his intent. */
+/** What a browser says of a page that is not of our own origin; another port of this host is `same-site`. */
+const FOREIGN: readonly (string | undefined)[] = ['cross-site', 'same-site']
+
+/** A write that a page of another origin makes a browser send, with the user's network position and without the user's intent. */
 export function refuseCrossSiteWrite(method: string, headers: RequestHeaders, origins: readonly string[]): void {
-  if (SAFE_METHODS.includes(method) || headers.slot('sec-fetch-site') !== 'cross-site') return
+  if (SAFE_METHODS.includes(method) || !FOREIGN.includes(headers.slot('sec-fetch-site'))) return
   if (allowedOrigin(headers, origins) !== undefined) return
   throw new CairnError(
     'Forbidden',
-    'A page of another site may not write here; list its origin in cors.allow_origins.',
+    'A page of another origin may not write here; list its origin in cors.allow_origins.',
     {
       code: 'cross_site',
     },

@@ -40,7 +40,7 @@ const deaf: Listen = async ({ address }) => {
 async function clockwork(input: z.input<typeof SCHEMA> = {}) {
   const runtime = virtualRuntime(1, METRICS)
   const bus = new Bus<{ tick: number }>(runtime, TOPOLOGY)
-  const config = new Config<ServiceConfig>({ values: SCHEMA.parse(input), origins: {} })
+  const config = new Config<ServiceConfig>({ values: SCHEMA.parse({ lame_duck: 0, ...input }), origins: {} })
   const inside: { supervisor?: Supervisor; health?: Health } = {}
   const service = await runService<ServiceConfig>({
     runtime,

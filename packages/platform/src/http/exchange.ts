@@ -42,10 +42,21 @@ export class Exchange implements RequestContext<unknown, unknown, unknown> {
   allow: readonly string[] | undefined
   /** What it holds of the admission, until the work is over. */
   seat: Seat | undefined
+  /**
+   * Nothing is read from its connection any more: where one reader sees a second request behind it, another may see a
+   * part of this one.
+   */
+  isLast = false
+  /** What its decoded body holds of the memory for such bodies, until it is over. */
+  decodedBytes = 0
   /** Its handler was called: what goes wrong from here on is not a refusal of the ingress. */
   isHandled = false
   /** Milliseconds from `startedAt`. */
   budgetMs = UNLIMITED_MS
+  /** The client asked for less time than we give. */
+  hasOwnBudget = false
+  /** Its body is being read, before the handler. */
+  isReading = false
   /** Hears of an early end, while there is still an answer to give. */
   onEnd: ((reason: CairnError) => void) | undefined
   readonly #runtime: Runtime
@@ -103,6 +114,10 @@ export class Exchange implements RequestContext<unknown, unknown, unknown> {
       signal.addEventListener('abort', this.#onClientGone, { once: true })
     }
     return this.#controller.signal
+  }
+
+  inform(status: number, headers: readonly string[]): void {
+    if (this.#ended === undefined) this.request.inform?.(status, headers)
   }
 
   /** Ends the request before its handler did. */

@@ -34,12 +34,16 @@ export const inlineInflate: Inflate = async (coding, bytes, bytesMax) => {
   return coding === 'gzip' ? zlib.gunzipSync(bytes, options) : zlib.brotliDecompressSync(bytes, options)
 }
 
-/** Below this much output a ratio says nothing: a short run of zeros packs better than any document. */
-const RATIO_FREE_BYTES = 64 * 1024
-
 export interface InflateLimits {
   readonly ratioMax: number
   readonly bytesMax: number
+  /** Up to this much output the ratio is not judged; requests of clients have no such allowance. */
+  readonly freeBytes?: number
+}
+
+/** The most a coded body of this many bytes may decode to. */
+export function decodedBytesMax(codedBytes: number, { ratioMax, bytesMax, freeBytes = 0 }: InflateLimits): number {
+  return Math.min(Math.max(freeBytes, ratioMax * codedBytes), bytesMax)
 }
 
 /** `TooLarge` past either limit, `Malformed` when the bytes are not what they claim to be. */
@@ -47,17 +51,16 @@ export async function openCoded(
   inflate: Inflate,
   coding: Coding,
   bytes: Uint8Array,
-  { ratioMax, bytesMax }: InflateLimits,
+  limits: InflateLimits,
 ): Promise<Uint8Array> {
-  const byRatio = Math.max(RATIO_FREE_BYTES, ratioMax * bytes.length)
-  const limit = Math.min(byRatio, bytesMax)
+  const limit = decodedBytesMax(bytes.length, limits)
   try {
     return await inflate(coding, bytes, limit)
   } catch (error) {
     if (!(error instanceof Error)) throw error
     if ('code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
       throw new CairnError('TooLarge', `Decoded, the body is larger than ${limit} bytes; send it without coding.`, {
-        code: limit === bytesMax ? 'decompress_cap' : 'ratio_cap',
+        code: limit === limits.bytesMax ? 'decompress_cap' : 'ratio_cap',
         cause: error,
       })
     const detail = `The body is not valid ${coding}, although Content-Encoding says so.`

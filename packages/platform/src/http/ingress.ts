@@ -15,7 +15,7 @@ import { Admission } from './admission.ts'
 import { Answers, type ProblemStyle } from './answers.ts'
 import { type Authorizer, authorize } from './authorizer.ts'
 import { parseQuery } from './body.ts'
-import { clientAddress, isLocal, proxyBlocks } from './client-address.ts'
+import { clientAddress, isLocal, isLoopback, proxyBlocks } from './client-address.ts'
 import type { IngressConfig } from './config.ts'
 import { CorrelationIds } from './correlation.ts'
 import { preflight, refuseCrossSiteWrite } from './cross-origin.ts'
@@ -23,8 +23,8 @@ import { Exchange } from './exchange.ts'
 import { type Inflate, threadInflate } from './inflate.ts'
 import { type CompletedResponse, type IngressRequest, type IngressResponse, isStream } from './message.ts'
 import { openApi } from './openapi.ts'
-import { isLocalOnly, type OpsSource, opsRoutes } from './ops-routes.ts'
-import { takeBody } from './request-body.ts'
+import { isLocalOnly, isNeverRefused, type OpsSource, opsRoutes } from './ops-routes.ts'
+import { type BodyDecoder, takeBody } from './request-body.ts'
 import { RequestHeaders } from './request-headers.ts'
 import { defineRoutes, type RequestContext, type RouteTable } from './route.ts'
 import { type FoundRoute, Router, type ServedRoute } from './router.ts'
@@ -70,7 +70,7 @@ export class Ingress {
   readonly #admission: Admission
   readonly #ids: CorrelationIds
   readonly #answers: Answers
-  readonly #inflate: Inflate
+  readonly #decoder: BodyDecoder
   #config: IngressConfig
   #apiText: string | undefined
   #hosts: HostNames
@@ -98,7 +98,8 @@ export class Ingress {
     this.#admission = new Admission(runtime, config)
     this.#ids = new CorrelationIds(runtime)
     this.#answers = new Answers(runtime, shutdown, config, options)
-    this.#inflate = options.inflate ?? threadInflate
+    const { inflate = threadInflate } = options
+    this.#decoder = { inflate, metrics: runtime.metrics, admission: this.#admission }
     this.#hosts = new HostNames(config.hosts)
     this.#proxies = proxyBlocks(config.trusted_proxies)
   }
@@ -147,14 +148,15 @@ export class Ingress {
   }
 
   /**
-   * The body of a service's listener task: returns once the service drains and nothing accepted is open, or, at the
-   * drain deadline, once everything still open has been answered 503 and counted.
+   * The body of a service's listener task: returns once the service drains, no service in front needs it any more and
+   * nothing accepted is open, or, at the drain deadline, once everything still open has been answered 503 and counted.
    */
-  async run({ aborting }: Pick<TaskContext, 'aborting'>): Promise<void> {
+  async run({ aborting, busyWhen }: Pick<TaskContext, 'aborting' | 'busyWhen'>): Promise<void> {
+    busyWhen?.(() => this.#open.size > 0)
     // Heard before the workers hear it, so that a straggler counts as one wherever its work is.
     aborting.addEventListener('abort', this.#abortOpen, { once: true })
     try {
-      await this.#shutdown.phase.until((phase) => phase !== 'running')
+      await this.#shutdown.closedToWork.until((isClosed) => isClosed, { signal: aborting })
       this.#isIdle.set(this.#open.size === 0)
       await this.#isIdle.until((isIdle) => isIdle, { signal: aborting })
     } catch (error) {
@@ -171,7 +173,14 @@ export class Ingress {
 
   #enter(exchange: Exchange): Answer {
     const { request, headers } = exchange
-    checkFraming(headers)
+    // After an offer to speak another protocol the parser of `node:http` may pass over what follows.
+    exchange.isLast = headers.slot('upgrade') !== undefined
+    try {
+      checkFraming(headers)
+    } catch (error) {
+      exchange.isLast = true
+      throw error
+    }
     const { target, host } = readTarget(request.target, headers, this.#hosts)
     exchange.path = target.path
     exchange.queryText = target.query
@@ -179,14 +188,14 @@ export class Ingress {
     const isSite = this.#options.sites?.hosts().includes(host) === true
     const match = (isSite ? this.#siteRouter : this.#router).find(request.method, target.path)
     if (match.tag === 'found') exchange.served = match.served
-    if (match.tag === 'found' && match.served.route.lane === 'ops') return this.#answerOps(exchange, match.served)
-    if (request.door === 'metrics') throw notFound()
-    if (this.#shutdown.phase.value !== 'running') throw draining()
-    if (request.crowded) throw crowded()
     if (this.#proxies.length > 0) {
       const forwardedFor = headers.slot('x-forwarded-for')
       exchange.clientAddress = clientAddress(exchange.clientAddress, forwardedFor, this.#proxies)
     }
+    if (match.tag === 'found' && match.served.route.lane === 'ops') return this.#answerOps(exchange, match.served)
+    if (request.door === 'metrics') throw notFound()
+    if (!this.#shutdown.takesWork(request.door === 'neighbour' ? 'dependent' : 'outside')) throw draining()
+    if (request.crowded) throw crowded()
     this.#admission.takeRateOf(exchange.clientAddress)
     if (exchange.served?.route.limits?.admission !== 'handler') this.#admission.takeRate()
     const origins = this.#config.cors.allow_origins
@@ -214,7 +223,9 @@ export class Ingress {
           code: 'local_only',
         },
       )
-    this.#admission.takeOps()
+    const { clientAddress: address } = exchange
+    const isProbe = request.door !== 'service' || address === '' || isLoopback(address)
+    if (!isProbe && !isNeverRefused(route.path)) this.#admission.takeOpsOf(address)
     exchange.isHandled = true
     return route.handler(exchange)
   }
@@ -240,11 +251,11 @@ export class Ingress {
     this.#setBudget(exchange, isStreaming ? undefined : (route.limits?.timeoutMs ?? this.#config.request_timeout))
     if (exchange.budgetMs === 0) throw timedOut('the request')
     const hasNoBody = exchange.request.body === undefined && route.body === undefined && !isStreaming
-    const reading = hasNoBody
-      ? undefined
-      : takeBody(exchange, route, this.#config, this.#inflate, this.#runtime.metrics)
+    const reading = hasNoBody ? undefined : takeBody(exchange, route, this.#config, this.#decoder)
     if (reading === undefined) return this.#run(exchange, served)
+    exchange.isReading = true
     return reading.then(() => {
+      exchange.isReading = false
       exchange.deadline.throwIfExpired('the request')
       return this.#run(exchange, served)
     })
@@ -263,6 +274,7 @@ export class Ingress {
         ? undefined
         : parseBudget({ requestTimeout, deadline }, this.#runtime.clock.wall())
     exchange.budgetMs = Math.min(asked ?? exchange.budgetMs, serverMs ?? exchange.budgetMs)
+    exchange.hasOwnBudget = asked !== undefined && exchange.budgetMs === asked
   }
 
   #run(exchange: Exchange, { route }: ServedRoute): Answer {
@@ -278,7 +290,7 @@ export class Ingress {
     return new Promise((resolve) => {
       const timer = exchange.isUnlimited
         ? undefined
-        : this.#runtime.clock.timer(exchange.remainingMs, () => exchange.end(timedOut('the request')))
+        : this.#runtime.clock.timer(exchange.remainingMs, () => this.#outOfTime(exchange))
       exchange.onEnd = (reason) => {
         timer?.cancel()
         exchange.onEnd = undefined
@@ -300,6 +312,16 @@ export class Ingress {
         },
       )
     })
+  }
+
+  /** A body that is not in when our time is over is the client's doing, 408; past a budget of its own it hears 504. */
+  #outOfTime(exchange: Exchange): void {
+    const { isReading, hasOwnBudget, request } = exchange
+    if (hasOwnBudget) exchange.end(timedOut('the request'))
+    const isSlowBody = isReading && request.body?.giveUp?.() === true
+    if (hasOwnBudget) return
+    if (isSlowBody) this.#runtime.metrics.count('io_timeouts_total', { op: 'read' })
+    else exchange.end(timedOut('the request'))
   }
 
   /** The handler came too late: its answer is let go, and only now is its place free. */
@@ -341,9 +363,11 @@ export class Ingress {
     if (exchange.seat === undefined) return
     this.#admission.release(exchange.seat)
     exchange.seat = undefined
+    this.#admission.releaseDecoded(exchange.decodedBytes)
+    exchange.decodedBytes = 0
     if (exchange.served !== undefined) exchange.served.open -= 1
     if (!this.#open.delete(exchange)) return
-    if (this.#open.size === 0 && this.#shutdown.phase.value !== 'running') this.#isIdle.set(true)
+    if (this.#open.size === 0 && this.#shutdown.closedToWork.value) this.#isIdle.set(true)
   }
 
   /** Brings the metrics up to this moment; the rest of the time they lag by a batch. */

@@ -7,13 +7,18 @@ export interface Peer {
   readonly kind: 'tcp' | 'tls' | 'unix'
 }
 
-/** Which of a service's listeners a request came in by: the one for everybody, or the one for `metrics_addr`. */
-export type Door = 'service' | 'metrics'
+/**
+ * How a request came in: by the listener for everybody, by the one for `metrics_addr`, or from another service in this
+ * process. The last has no socket, so no client can claim it.
+ */
+export type Door = 'service' | 'metrics' | 'neighbour'
 
 /** The bytes of a request as they come. */
 export interface RequestBytes extends AsyncIterable<Uint8Array> {
   /** The piece was taken over and nobody looks at it again: its memory may go at once. */
   free?(piece: Uint8Array): void
+  /** The client has had all the time there is for it: the body ends with 408. False if it is in already. */
+  giveUp?(): boolean
 }
 
 export interface IngressRequest {
@@ -28,6 +33,8 @@ export interface IngressRequest {
   readonly door: Door
   /** The connection came after the limits on connections were reached. */
   readonly crowded: boolean
+  /** Sends an answer before the final one (1xx). Does nothing once that has begun, and for a client that takes none. */
+  inform?(status: number, headers: readonly string[]): void
   /** Fires when the client goes away. May be made on first use: whoever does not need it does not pay for it. */
   readonly signal: AbortSignal
 }

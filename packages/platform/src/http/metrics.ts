@@ -24,7 +24,7 @@ export const INGRESS_METRICS = {
   quota_exhaustions_total: {
     type: 'counter',
     labels: ['kind'],
-    help: 'Refusals because a bound was reached: `rps`, `ip`, `inflight`, `streams` or `body_bytes`.',
+    help: 'Refusals because a bound was reached: `rps`, `ip`, `inflight`, `streams`, `body_bytes` or `decoded_bytes`.',
   },
   auth_failures_total: { type: 'counter', labels: ['kind'], help: 'Capabilities refused, by kind of reason.' },
   decompress_reject_total: {

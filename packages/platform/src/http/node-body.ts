@@ -19,6 +19,7 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
   readonly #transfer: Transfer
   readonly #onFirstRead: () => void
   #isStarted = false
+  #isGivenUp = false
   #waiting: { resolve(step: Step): void; reject(error: Error): void } | undefined
 
   constructor(message: IncomingMessage, pacer: Pacer, metrics: Metrics, onFirstRead: () => void) {
@@ -27,7 +28,7 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
     this.#onFirstRead = onFirstRead
     this.#transfer = new Transfer('read', () => {
       metrics.count('io_timeouts_total', { op: 'read' })
-      this.#fail(tooSlow())
+      this.giveUp()
     })
   }
 
@@ -42,6 +43,10 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
 
   next(): Promise<Step> {
     return new Promise((resolve, reject) => {
+      if (this.#isGivenUp) {
+        reject(tooSlow())
+        return
+      }
       this.#waiting = { resolve, reject }
       this.#start()
       if (this.#isSettled()) return
@@ -53,6 +58,13 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
   async return(): Promise<Step> {
     this.#stop()
     return await Promise.resolve(DONE)
+  }
+
+  giveUp(): boolean {
+    if (this.#isGivenUp || this.#message.complete || this.#message.destroyed) return false
+    this.#isGivenUp = true
+    this.#fail(tooSlow())
+    return true
   }
 
   /** Every piece has memory of its own: the parser copied it out of its buffer for us. */

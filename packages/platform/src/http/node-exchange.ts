@@ -57,6 +57,9 @@ export class NodeExchange implements IngressRequest, Sender {
   #transfer: Transfer | undefined
   #stream: AsyncIterator<Uint8Array> | undefined
   #held: Disposable | undefined
+  /** HTTP/1.0, which knows no interim answers. */
+  readonly #isOld: boolean
+  #isSent = false
   #isKept = false
   #isAnswering = false
   #isClosed = false
@@ -72,10 +75,12 @@ export class NodeExchange implements IngressRequest, Sender {
       this.target = request.target
       this.headers = request.fields
       this.#expectsContinue = false
+      this.#isOld = false
       return
     }
     const { message, expectsContinue, askForBody } = request
     this.#expectsContinue = expectsContinue
+    this.#isOld = message.httpVersionMajor === 1 && message.httpVersionMinor === 0
     this.method = message.method ?? ''
     this.target = message.url ?? ''
     this.headers = new RequestHeaders(message.rawHeaders)
@@ -112,9 +117,20 @@ export class NodeExchange implements IngressRequest, Sender {
     return this.#controller.signal
   }
 
+  inform(status: number, headers: readonly string[]): void {
+    if (this.#isClosed || this.#isSent || this.#isOld) return
+    try {
+      this.#response.inform(status, headers)
+    } catch (error) {
+      // Only a hint is lost.
+      this.#host.log.debug({ error: toCairnError(error).message }, 'an interim answer cannot be sent')
+    }
+  }
+
   /** Sends the answer; whatever goes wrong with that ends the connection, never the answer as if it were whole. */
   send(answer: CompletedResponse): void {
     const { body } = answer
+    this.#isSent = true
     if (this.#isClosed) {
       if (isStream(body)) letGo(body)
       answer.held?.[Symbol.dispose]()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -243,7 +243,9 @@ describe('Unix sockets', TIMEOUT, () => {
       await assert.rejects(listening({ address: { kind: 'unix', path } }), { code: 'conflict' })
     }
     await assert.rejects(stat(path), { code: 'ENOENT' })
-    await assert.rejects(listening({ address: { kind: 'unix', path: join(tmpdir(), 'cairn-in-the-open.sock') } }), {
+    // Anybody may write there, as in the directory for temporary files of a whole machine.
+    await chmod(directory, 0o1777)
+    await assert.rejects(listening({ address: { kind: 'unix', path: join(directory, 'in-the-open.sock') } }), {
       code: 'reject_policy',
     })
     await rm(directory, { recursive: true })

@@ -9,9 +9,10 @@ import { createServer as createSecureServer, Server as SecureServer } from 'node
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CairnError, Closeable } from '@cairn/kernel'
+import { openFilesLimit } from '../process/open-files.ts'
 import { answerBrokenMessage } from './broken-message.ts'
 import type { IngressConfig } from './config.ts'
-import { Connections } from './connections.ts'
+import { Connections, connectionsShare } from './connections.ts'
 import { type ListenAddress, refuseInsecurePublic, type TlsFiles } from './listen-address.ts'
 import type { Listener, ListenerOptions } from './listener.ts'
 import { type ExchangeHost, NodeExchange } from './node-exchange.ts'
@@ -62,7 +63,13 @@ export class NodeListener extends Closeable implements Listener {
     super(runtime, `listener ${nameOf(address)}`)
     this.#options = options
     const kind = address.kind === 'unix' ? 'unix' : address.tls === undefined ? 'tcp' : 'tls'
-    this.#connections = new Connections(runtime.metrics, kind, config)
+    const openFilesMax = openFilesLimit()
+    this.#connections = new Connections(runtime.metrics, kind, config, connectionsShare(openFilesMax))
+    const { totalMax } = this.#connections
+    if (totalMax < config.max_connections) {
+      const facts = { max_connections: config.max_connections, lowered_to: totalMax, open_files: openFilesMax }
+      runtime.log.warn(facts, 'fewer connections than configured: raise the hard limit of open files (ulimit -Hn)')
+    }
     this.#pacer = new Pacer(runtime.clock, config)
     const isLeaving = (): boolean => this.#isLeaving
     this.#host = {

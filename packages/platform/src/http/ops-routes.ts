@@ -16,7 +16,14 @@ export interface OpsSource {
   /** The table of routes as an OpenAPI document, as text. */
   readonly apiText: () => string
   /** More fields for `/readyz`, from its query: what a service knows about itself beside the conditions. */
-  readonly readyFields?: (query: string) => Readonly<Record<string, unknown>>
+  readonly readyFields?: (query: string) => ReadyFields
+}
+
+/** `ready` and `missing` take the place of what the conditions say; one that says no must name why. */
+export interface ReadyFields {
+  readonly ready?: boolean
+  readonly missing?: readonly string[]
+  readonly [field: string]: unknown
 }
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -80,6 +87,11 @@ export function opsRoutes(source: OpsSource): readonly Route[] {
   ]
 }
 
+/** An answer that costs nothing, and that decides whether an orchestrator kills the process: it is never refused. */
+export function isNeverRefused(path: string): boolean {
+  return path === '/healthz'
+}
+
 /** Not for everybody on a public address: they say much about the inside. */
 export function isLocalOnly(path: string): boolean {
   return path === '/metrics' || path.startsWith('/debug/')
@@ -95,10 +107,14 @@ function health({ health: { fatal } }: OpsSource, corrId: string): IngressRespon
 function readiness(source: OpsSource, corrId: string, query: string): IngressResponse {
   const { ready, missing, conditions } = source.health.readiness.value
   const isRunning = source.shutdown.phase.value === 'running'
-  const fields = { ready: ready && isRunning, missing, conditions, ...source.readyFields?.(query) }
+  const own = source.readyFields?.(query)
+  const said = { ready, missing, conditions, ...own }
+  const fields = { ...said, ready: said.ready && isRunning }
   if (fields.ready) return json(200, fields)
+  // A service may know more than its conditions say: it is not ready for all of its classes, and names why.
+  const detail = fields.missing.length === 0 ? 'Not ready.' : `Not ready: ${fields.missing.join(', ')}.`
   const error = isRunning
-    ? new CairnError('StorageBusy', `Not ready: ${missing.join(', ')}.`, {
+    ? new CairnError('StorageBusy', detail, {
         code: 'not_ready',
         retryAfterMs: READY_RETRY_MS,
       })

@@ -9,7 +9,7 @@
 import type { Socket } from 'node:net'
 import type { Connection } from './connections.ts'
 import { type PlainHead, PlainHeads } from './plain-head.ts'
-import type { ResponseHeads } from './response-head.ts'
+import { interimText, type ResponseHeads } from './response-head.ts'
 import { type ResponseSink, type Sender, TEXT_BYTES, textOf } from './response-sink.ts'
 
 /** What comes while an answer is under way, beyond which the client is not listened to. */
@@ -138,6 +138,10 @@ export class PlainConnection implements ResponseSink {
 
   get isOnTurn(): boolean {
     return true
+  }
+
+  inform(status: number, headers: readonly string[]): void {
+    this.socket.write(interimText(status, headers), 'latin1')
   }
 
   writeHead(status: number, headers: readonly string[], added: readonly string[]): void {

@@ -1,11 +1,19 @@
 /** The body of a request, taken the way its route asks for it. */
 import { CairnError, type Metrics } from '@cairn/kernel'
 import { DENY_REASONS } from '@cairn/wire'
+import type { Admission } from './admission.ts'
 import { checked, declaredLength, parseJsonBody, readBounded, readWhole, tooLarge } from './body.ts'
 import type { IngressConfig } from './config.ts'
 import type { Exchange } from './exchange.ts'
-import { codingOf, type Inflate, openCoded, refusalReason } from './inflate.ts'
+import { codingOf, decodedBytesMax, type Inflate, openCoded, refusalReason } from './inflate.ts'
 import type { Route } from './route.ts'
+
+/** What coded bodies are opened with, and what bounds the memory they take over all requests. */
+export interface BodyDecoder {
+  readonly inflate: Inflate
+  readonly metrics: Metrics
+  readonly admission: Admission
+}
 
 /**
  * Checks the declared size and coding now, and returns the rest of the reading where there is any: a request
@@ -15,8 +23,7 @@ export function takeBody(
   exchange: Exchange,
   route: Route,
   config: IngressConfig,
-  inflate: Inflate,
-  metrics: Metrics,
+  decoder: BodyDecoder,
 ): Promise<void> | undefined {
   const { headers, request } = exchange
   const isStreaming = exchange.seat !== 'inflight'
@@ -39,7 +46,7 @@ export function takeBody(
     return undefined
   }
   if (route.body === undefined) return undefined
-  if (request.body !== undefined) return readInto(exchange, route.body, bytesMax, config, inflate, metrics)
+  if (request.body !== undefined) return readInto(exchange, route.body, bytesMax, config, decoder)
   exchange.body = route.body === 'bytes' ? new Uint8Array() : checked(route.body, undefined, 'The body')
   return undefined
 }
@@ -49,20 +56,26 @@ async function readInto(
   form: NonNullable<Route['body']>,
   bytesMax: number,
   config: IngressConfig,
-  inflate: Inflate,
-  metrics: Metrics,
+  { inflate, metrics, admission }: BodyDecoder,
 ): Promise<void> {
   const { headers, request } = exchange
   const coding = codingOf(headers.slot('content-encoding'))
   let bytes = await readWhole(request.body, bytesMax)
   if (coding !== undefined) {
     const limits = { ratioMax: config.decompress_max_ratio, bytesMax: config.decompress_max_bytes }
+    // Held until the request is over. What is waited for is the worst case: a body tells its length only when decoded.
+    const reserved = decodedBytesMax(bytes.length, limits)
+    admission.takeDecoded(reserved)
+    exchange.decodedBytes = reserved
+    exchange.deadline.throwIfExpired('the request')
     try {
       bytes = await openCoded(inflate, coding, bytes, limits)
     } catch (error) {
       metrics.count('decompress_reject_total', { reason: refusalReason(error) })
       throw error
     }
+    admission.releaseDecoded(reserved - bytes.length)
+    exchange.decodedBytes = bytes.length
   }
   if (bytes.length > exchange.tokenBytesMax) throw overCaveat()
   exchange.body = form === 'bytes' ? bytes : parseJsonBody(form, headers.slot('content-type'), bytes)

@@ -28,11 +28,14 @@ const REPEATABLE = [
   'sec-fetch-site',
   'access-control-request-method',
   'x-forwarded-for',
+  'upgrade',
 ] as const
 
 type SlotName = (typeof SINGLE)[number] | (typeof REPEATABLE)[number]
 
 const SLOT_NAMES: readonly SlotName[] = [...SINGLE, ...REPEATABLE]
+
+const FORWARDED_SLOT = SLOT_NAMES.indexOf('x-forwarded-for')
 
 /** `x-corr-id` as `X-Corr-Id`: the other spelling that is common. */
 function titleCase(name: string): string {
@@ -69,7 +72,10 @@ export class RequestHeaders {
       if (!CANDIDATES.has(shapeOf(name))) continue
       const slot = SLOTS.get(name) ?? SLOTS.get(name.toLowerCase())
       if (slot === undefined) continue
-      if (this.#slots[slot] === undefined) this.#slots[slot] = raw[at + 1]
+      const before = this.#slots[slot]
+      if (before === undefined) this.#slots[slot] = raw[at + 1]
+      // One list over several fields: a proxy may append a field of its own behind the client's.
+      else if (slot === FORWARDED_SLOT) this.#slots[slot] = `${before}, ${raw[at + 1] ?? ''}`
       else if (slot < SINGLE.length) repeated ??= SLOT_NAMES[slot]
     }
     this.repeated = repeated

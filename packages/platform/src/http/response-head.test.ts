@@ -18,6 +18,16 @@ test('a head has the status, the fields in order, the date of the second and how
   assert.match(heads.text(200, [], [], true), /\r\nConnection: close\r\n\r\n$/)
 })
 
+test('an answer that has a Date, in any case, keeps it and gets no other', () => {
+  const heads = new ResponseHeads(new VirtualClock(START), () => 60_000)
+  for (const name of ['date', 'Date'])
+    for (const headers of [[name, 'then'], Object.freeze([name, 'then'])])
+      for (const closes of [true, false]) {
+        const dates = heads.text(200, headers, [], closes).match(/^date: .*$/gim)
+        assert.deepEqual(dates, [`${name}: then`])
+      }
+})
+
 test('a field that could end early is refused, frozen or not', () => {
   const heads = new ResponseHeads(new VirtualClock(START), () => 60_000)
   for (const bad of [

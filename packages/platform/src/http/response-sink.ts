@@ -1,5 +1,6 @@
 /** Where an answer goes: a response of `node:http`, or a connection we write to ourselves. */
 import type { ServerResponse } from 'node:http'
+import { interimText } from './response-head.ts'
 
 /** Whoever sends an answer. */
 export interface Sender {
@@ -11,6 +12,8 @@ export interface ResponseSink {
   readonly isOnTurn: boolean
   /** All of the answer is with the system. */
   readonly isFinished: boolean
+  /** An answer before the final one, whose head must not have been written. */
+  inform(status: number, headers: readonly string[]): void
   /** The head; throws if it cannot be sent. It leaves with the first bytes of the body. */
   writeHead(status: number, headers: readonly string[], added: readonly string[]): void
   /** The head at once, for a client that should not wait for the body to see it. */
@@ -45,6 +48,11 @@ export class NodeResponse implements ResponseSink {
 
   get isFinished(): boolean {
     return this.#response.writableFinished
+  }
+
+  inform(status: number, headers: readonly string[]): void {
+    // Before its turn on the connection there is no socket: what it would say is no longer news by then.
+    this.#response.socket?.write(interimText(status, headers), 'latin1')
   }
 
   writeHead(status: number, headers: readonly string[], added: readonly string[]): void {

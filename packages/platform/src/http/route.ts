@@ -46,6 +46,8 @@ export interface RequestContext<Params, Query, Body> extends RequestHead {
   readonly deadline: Deadline
   /** Fires when the client leaves, the budget is gone, or the service stops. Made on first use. */
   readonly signal: AbortSignal
+  /** Sends an answer before the final one: 102, 103 and the like. */
+  inform(status: number, headers: readonly string[]): void
   /** Fires when the service starts to drain: a stream that could go on for ever ends now. */
   readonly draining: AbortSignal
 }

@@ -1,5 +1,5 @@
 /** What a service is to the node that runs it. */
-import type { Config, MetricTable } from '@cairn/kernel'
+import type { Breakers, Config, MetricTable } from '@cairn/kernel'
 import type { Audience } from '@cairn/wire'
 import type { z } from 'zod'
 import type { Upkeep } from '../data/upkeep.ts'
@@ -20,6 +20,8 @@ export interface ServiceHost<C> {
   readonly metricsText: () => Promise<string>
   /** What the node adds to `/readyz`: how those are that the service calls. */
   readonly readyFields?: () => Readonly<Record<string, unknown>>
+  /** Of the calls to those services, for `breakerJanitor`: the service runs the one task that writes them. */
+  readonly breakers?: Breakers
   /** Whose turn it is to remove files of the service or to copy them; its own where nobody copies. */
   readonly upkeep?: Upkeep
   readonly onFatal: (task: string, error: unknown) => void
@@ -29,6 +31,12 @@ export interface StartedService<C extends ServiceConfig> {
   readonly running: RunningService<C>
   /** One line for the banner: where its data is, how much there is, what it promises. */
   summary(): Promise<string>
+}
+
+/** What a service is checked with: this machine, and the directory it would have. */
+export interface CheckHost<C> extends Pick<ServiceHost<C>, 'platform' | 'config' | 'directory'> {
+  /** A file that the configuration names; nothing if there is none. */
+  readonly readRoots: (path: string) => Promise<Uint8Array | undefined>
 }
 
 export interface ServiceModule<C extends ServiceConfig = ServiceConfig> {
@@ -41,4 +49,6 @@ export interface ServiceModule<C extends ServiceConfig = ServiceConfig> {
   /** What it counts beside the kernel, the ingress and its reloads. */
   readonly metrics: MetricTable
   start(host: ServiceHost<C>): Promise<StartedService<C>>
+  /** Throws what `start` would refuse of a configuration that is valid by itself, by the same functions; starts nothing. */
+  check(host: CheckHost<C>): Promise<void>
 }

@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict'
 import { Agent, createServer, request } from 'node:http'
 import { describe, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { Config, leaks, MemoryLog, MemoryMetrics, Queue, type Runtime, systemRuntime } from '@cairn/kernel'
 import { z } from 'zod'
 import { NO_CAPABILITIES } from './authorizer.ts'
 import { ingressSection, listenKeys } from './config.ts'
+import type { Door, IngressResponse } from './message.ts'
 import { json } from './reply.ts'
 import { type Route, route } from './route.ts'
-import { type RunningService, runService, type ServiceConfig, type ServiceParts } from './service.ts'
-import { HELLO, METRICS } from './test/fixture.ts'
+import { type RunningService, runService, type ServiceConfig, type ServiceParts, type StopTogether } from './service.ts'
+import { HELLO, METRICS, requestOf } from './test/fixture.ts'
 import { until } from './test/listening.ts'
 import { RawClient } from './test/raw-client.ts'
 import { queueLane, serveWorkLane, type WorkQueue } from './work-lane.ts'
@@ -18,6 +20,9 @@ const TIMEOUT = { timeout: 15_000 }
 const HEAD = 'Host: localhost\r\n'
 
 const SCHEMA = z.strictObject({ ...listenKeys(0), ingress: ingressSection(), drain_deadline: z.number().default(2000) })
+/** Only the tests that are about it wait for the lame duck. */
+const NO_LAME_DUCK = { lame_duck: 0 }
+const ALONE: StopTogether = { dependents: new Map(), drainDeadlineMs: 0, onDrained: () => {} }
 
 interface Stage {
   readonly service: RunningService<ServiceConfig>
@@ -32,7 +37,7 @@ async function start(input: z.input<typeof SCHEMA> = {}, workers = 1): Promise<S
   const log = new MemoryLog()
   const metrics = new MemoryMetrics(METRICS)
   const runtime = { ...systemRuntime(log, metrics), log, metrics }
-  const config = new Config<ServiceConfig>({ values: SCHEMA.parse(input), origins: {} })
+  const config = new Config<ServiceConfig>({ values: SCHEMA.parse({ ...NO_LAME_DUCK, ...input }), origins: {} })
   const gate = Promise.withResolvers<void>()
   const waiting: Route = route({
     ...HELLO,
@@ -141,6 +146,65 @@ describe('a service that stops', TIMEOUT, () => {
     assert.deepEqual([[...aborted].sort(), abandoned], [['listener', 'worker'], []])
     assert.equal(runtime.metrics.value('tasks_aborted_total', { kind: 'request' }), 3)
     await until(() => service.ingress.openRequests === 0)
+    assert.deepEqual(leaks(runtime), [])
+  })
+
+  test('keeps the port open for the lame duck: probes and clients hear 503 there', async () => {
+    const { service, runtime } = await start({ lame_duck: 60_000 })
+    assert.equal(await get(await connect(service), '/readyz'), 200)
+    const drained = Promise.withResolvers<void>()
+    const stopping = service.stop({ ...ALONE, onDrained: drained.resolve })
+    await drained.promise
+    const late = await connect(service)
+    late.send(`GET /hello HTTP/1.1\r\n${HEAD}\r\n`)
+    const refused = await late.response()
+    assert.deepEqual([refused?.status, refused?.headers['connection']], [503, 'close'])
+    assert.equal(await get(await connect(service), '/readyz'), 503)
+    assert.equal(await get(await connect(service), '/healthz'), 200)
+    // The second signal ends it.
+    service.abort()
+    assert.deepEqual(await stopping, { aborted: [], abandoned: [] })
+    assert.deepEqual(leaks(runtime), [])
+  })
+
+  test('serves a service in front that drains with it, and nobody else, until that one is done', async () => {
+    const { service, runtime, queue, gate } = await start()
+    const front = Promise.withResolvers<void>()
+    const stopping = service.stop({ ...ALONE, dependents: new Map([['front', front.promise]]) })
+    const answer = async (target: string, door: Door): Promise<IngressResponse> =>
+      await service.ingress.handle(requestOf({ target, door }))
+    assert.equal((await answer('/hello', 'service')).status, 503)
+    assert.equal((await answer('/hello', 'neighbour')).status, 200)
+    const working = answer('/work', 'neighbour')
+    await until(() => queue.facts().received === 1)
+    front.resolve()
+    await setImmediate()
+    assert.equal((await answer('/hello', 'neighbour')).status, 503)
+    gate.resolve()
+    assert.equal((await working).status, 200)
+    assert.deepEqual(await stopping, { aborted: [], abandoned: [] })
+    assert.deepEqual(leaks(runtime), [])
+  })
+
+  test('has the later deadline of a service in front', async () => {
+    const { service, runtime, gate } = await start({ drain_deadline: 1 })
+    const client = await connect(service)
+    client.send(`GET /slow HTTP/1.1\r\n${HEAD}\r\n`)
+    await until(() => service.ingress.openRequests === 1)
+    const stopping = service.stop({ ...ALONE, drainDeadlineMs: 10_000 })
+    const begunAt = runtime.clock.now()
+    await until(() => runtime.clock.now() > begunAt + 20)
+    gate.resolve()
+    assert.equal((await client.response())?.status, 200)
+    assert.deepEqual(await stopping, { aborted: [], abandoned: [] })
+  })
+
+  test('a service that only waited for one in front had nothing to abort', async () => {
+    const { service, runtime } = await start({ drain_deadline: 1 })
+    const front = Promise.withResolvers<void>()
+    const stopping = service.stop({ ...ALONE, dependents: new Map([['front', front.promise]]) })
+    assert.deepEqual(await stopping, { aborted: [], abandoned: [] })
+    front.resolve()
     assert.deepEqual(leaks(runtime), [])
   })
 

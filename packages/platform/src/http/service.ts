@@ -3,8 +3,9 @@
  *
  *     build ─▶ tasks start ─▶ listeners open ─▶ running
  *
- *     stop ─▶ /readyz false, new requests 503 ─▶ accepted requests end ─▶ intake queues close ─▶ workers end
- *          ─▶ listeners close ─▶ resources close            (at the drain deadline: abort, count, go on)
+ *     stop ─▶ /readyz false, new requests 503 ─▶ services in front are done ─▶ accepted requests end
+ *          ─▶ intake queues close ─▶ workers end ─▶ lame duck is over ─▶ listeners close ─▶ resources close
+ *                                                       (at the drain deadline: abort, count, go on)
  */
 import {
   type BusEvent,
@@ -15,6 +16,7 @@ import {
   type Runtime,
   type StopReport,
   Supervisor,
+  sleep,
   type TaskContext,
   toCairnError,
 } from '@cairn/kernel'
@@ -25,6 +27,7 @@ import { boundHosts, listenSpecs } from './listen-config.ts'
 import type { Listen } from './listener.ts'
 import { Listeners } from './listeners.ts'
 import { serveNode } from './node-listener.ts'
+import type { ReadyFields } from './ops-routes.ts'
 
 /** The part of a service's configuration that is the same in all of them. */
 export interface ServiceConfig extends ListenConfig {
@@ -60,7 +63,7 @@ export interface ServiceOptions<C extends ServiceConfig>
   readonly version: Readonly<Record<string, unknown>>
   readonly metricsText: () => string | Promise<string>
   /** What whoever runs the service adds to `/readyz`. */
-  readonly readyFields?: () => Readonly<Record<string, unknown>>
+  readonly readyFields?: () => ReadyFields
   /** Starts the service's tasks on the supervisor and returns its parts. */
   readonly build: (host: {
     readonly supervisor: Supervisor
@@ -78,9 +81,19 @@ export interface RunningService<C extends ServiceConfig> {
   /** For `ConfigStore.follow`. */
   rebind(next: C): Promise<Rebinding>
   /** Drains and closes; every call returns the outcome of the first. */
-  stop(): Promise<StopReport>
+  stop(together?: StopTogether): Promise<StopReport>
   /** The second signal. */
   abort(): void
+}
+
+/** How a service stops among others of its process. */
+export interface StopTogether {
+  /** Services in front that stop at the same time: each is served until its promise settles. */
+  readonly dependents: ReadonlyMap<string, Promise<unknown>>
+  /** The latest deadline of any of them: it holds for this one as well. */
+  readonly drainDeadlineMs: number
+  /** All tasks have ended: nothing of this service calls another any more. */
+  readonly onDrained: () => void
 }
 
 /** Starts the service; throws, with nothing left behind, if a part or a listener cannot be opened. */
@@ -112,6 +125,8 @@ export async function runService<C extends ServiceConfig>(options: ServiceOption
 
 const LISTENER_BOUND = 'listener_bound'
 
+const ALONE: StopTogether = { dependents: new Map(), drainDeadlineMs: 0, onDrained: () => {} }
+
 class Service<C extends ServiceConfig> implements RunningService<C> {
   readonly health: Health
   readonly ingress: Ingress
@@ -122,6 +137,10 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
   /** Hosts that are ours because we listen on them. */
   #boundHosts: readonly string[] = []
   #stopping: Promise<StopReport> | undefined
+  /** Clients may have been sent here; a service that could not open all of its listeners closes at once. */
+  #hasOpened = false
+  /** The second signal. */
+  readonly #impatient = new AbortController()
 
   constructor(options: ServiceOptions<C>, supervisor: Supervisor, health: Health, parts: ServiceParts) {
     const { runtime, authorizer, inflate, about, version, config } = options
@@ -154,6 +173,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
     const rebinding = await this.rebind(this.#options.config.current)
     await rebinding.finish()
     this.health.meet(LISTENER_BOUND)
+    this.#hasOpened = true
   }
 
   async rebind(next: C): Promise<Rebinding> {
@@ -179,13 +199,14 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
     }
   }
 
-  async stop(): Promise<StopReport> {
-    this.#stopping ??= this.#stop()
+  async stop(together?: StopTogether): Promise<StopReport> {
+    this.#stopping ??= this.#stop(together)
     return await this.#stopping
   }
 
   abort(): void {
     this.#supervisor.abort()
+    this.#impatient.abort()
   }
 
   /** Says what becomes of the service, where it has somebody to say it to. */
@@ -194,13 +215,35 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
     events?.publish(event(events.service))
   }
 
-  async #stop(): Promise<StopReport> {
+  async #stop({ dependents, drainDeadlineMs, onDrained }: StopTogether = ALONE): Promise<StopReport> {
+    const { clock } = this.#options.runtime
+    const { shutdown } = this.#supervisor
+    // Read now: the configuration may be swapped while we wait.
+    const portClosesAt = clock.now() + (this.#hasOpened ? this.#options.config.current.lame_duck : 0)
     this.tell((name) => ({ topic: 'kernel.shutdown', body: { service: name } }))
-    const report = await this.#supervisor.stop()
+    for (const [name, done] of dependents) {
+      shutdown.dependentStarted(name)
+      const onDone = (): void => shutdown.dependentDone(name)
+      done.then(onDone, onDone)
+    }
+    const report = await this.#supervisor.stop(drainDeadlineMs)
     for (const queue of this.#parts.intake ?? []) queue.abort()
+    onDrained()
+    await this.#lameDuck(portClosesAt - clock.now())
     await this.#listeners.close()
     await this.#parts.close?.()
     return report
+  }
+
+  /** The port stays open for the rest of this time, unless a second signal comes. */
+  async #lameDuck(leftMs: number): Promise<void> {
+    const { signal } = this.#impatient
+    if (leftMs <= 0) return
+    try {
+      await sleep(this.#options.runtime.clock, leftMs, { signal })
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
   }
 
   readonly #listen = async (context: TaskContext): Promise<void> => {

@@ -2,6 +2,7 @@
  * One question to a SQLite file that somebody else made, for `platform.isolated`: a view of theirs may never end, and
  * SQLite itself may stumble over a damaged page. Read-only, without extensions; what the schema brings along cannot run.
  */
+import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { CairnError } from '@cairn/kernel'
@@ -73,6 +74,7 @@ function readRows(path: string, sql: string, parameters: SqliteQuery['parameters
     database.exec(
       'PRAGMA trusted_schema = OFF; PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0',
     )
+    addHashes(database)
     const rows: SqliteRow[] = []
     for (const row of database.prepare(sql).iterate(...parameters)) {
       rows.push(row)
@@ -82,6 +84,32 @@ function readRows(path: string, sql: string, parameters: SqliteQuery['parameters
   } catch (error) {
     throw sqliteError(error)
   }
+}
+
+/**
+ * `md5(value)`, and `md5_concat(value, …)` over all rows, in lower-case hex: the sums that tile files carry. A schema
+ * cannot call them, only a question can.
+ */
+function addHashes(database: DatabaseSync): void {
+  const given = (value: SqliteValue): string | Uint8Array =>
+    value === null ? '' : value instanceof Uint8Array ? value : String(value)
+  const options = { directOnly: true, deterministic: true }
+  database.function('md5', options, (value) => createHash('md5').update(given(value)).digest('hex'))
+  // One question has one such sum; the state that SQLite hands around can only be a value of its own.
+  let hash = createHash('md5')
+  database.aggregate('md5_concat', {
+    ...options,
+    varargs: true,
+    start: () => {
+      hash = createHash('md5')
+      return 0
+    },
+    step: (_state, ...values) => {
+      for (const value of values) hash.update(given(value))
+      return 0
+    },
+    result: () => hash.digest('hex'),
+  })
 }
 
 function sqliteError(error: unknown): CairnError {

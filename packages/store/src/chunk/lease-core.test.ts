@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLeases, endLease, isLeased, keep, lease, maySweep, unlease } from './lease-core.ts'
-
-const FREE = { isSettled: true, isReferenced: false }
+import { abandonLease, createLeases, endLease, expire, isLeased, keep, lease, unlease } from './lease-core.ts'
 
 test('a lease runs from the last time its upload was heard of', () => {
   const leases = createLeases(100, 0)
@@ -26,23 +24,20 @@ test('an upload of several objects keeps the chunks of those that are not commit
   assert.equal(leases.uploads.size, 0)
 })
 
-test('nothing is swept for one lease time after a start', () => {
-  const leases = createLeases(100, 50)
-  assert.equal(maySweep(leases, 'a', FREE, 149), false)
-  assert.equal(maySweep(leases, 'a', FREE, 150), true)
-})
-
-test('nothing is swept that is referenced, leased, kept or under way', () => {
+test('what a lease kept may be garbage when it runs out or is abandoned, and not when an object took it over', () => {
   const leases = createLeases(100, 0)
-  assert.equal(maySweep(leases, 'a', { ...FREE, isReferenced: true }, 500), false)
-  assert.equal(maySweep(leases, 'a', { ...FREE, isSettled: false }, 500), false)
-  lease(leases, 'u', 'a', 450)
-  assert.equal(maySweep(leases, 'a', FREE, 500), false)
-  endLease(leases, 'u')
-  keep(leases, 'commit', 'a')
-  assert.equal(maySweep(leases, 'a', FREE, 1e9), false)
-  endLease(leases, 'commit')
-  assert.equal(maySweep(leases, 'a', FREE, 1e9), true)
+  lease(leases, 'runs out', 'a', 0)
+  expire(leases, 99)
+  assert.equal(leases.abandoned, 0)
+  expire(leases, 110)
+  assert.equal(leases.abandoned, 1)
+  keep(leases, 'commit 1', 'b')
+  endLease(leases, 'commit 1')
+  assert.equal(leases.abandoned, 1)
+  keep(leases, 'commit 2', 'c')
+  abandonLease(leases, 'commit 2')
+  abandonLease(leases, 'commit 2')
+  assert.equal(leases.abandoned, 2)
 })
 
 test('what is kept does not run out, whether it was leased under the same name before or after', () => {
@@ -50,7 +45,7 @@ test('what is kept does not run out, whether it was leased under the same name b
   lease(leases, 'commit', 'page', 0)
   keep(leases, 'commit', 'page')
   lease(leases, 'commit', 'next page', 10)
-  for (const id of ['page', 'next page']) assert.equal(maySweep(leases, id, FREE, 1e9), false, id)
+  for (const id of ['page', 'next page']) assert.equal(isLeased(leases, id, 1e9), true, id)
   endLease(leases, 'commit')
-  assert.equal(maySweep(leases, 'page', FREE, 1e9), true)
+  assert.equal(isLeased(leases, 'page', 1e9), false)
 })

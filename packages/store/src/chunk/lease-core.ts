@@ -19,13 +19,15 @@ export interface LeaseCore {
   readonly uploads: Map<string, Lease>
   /** When to look for leases that ran out; looking at each of them on every call would cost more than they do. */
   expiresFrom: number
+  /** Grows whenever a lease ends while it still keeps something: that may be garbage from now on. */
+  abandoned: number
 }
 
 /** How often in a lease time those that ran out are forgotten. */
 const EXPIRIES_PER_LEASE = 60
 
 export function createLeases(ttlMs: number, now: number): LeaseCore {
-  return { ttlMs, sweepsFrom: now + ttlMs, uploads: new Map(), expiresFrom: now }
+  return { ttlMs, sweepsFrom: now + ttlMs, uploads: new Map(), expiresFrom: now, abandoned: 0 }
 }
 
 /** The upload keeps this chunk, and all it had, for a lease time from now. */
@@ -54,8 +56,14 @@ export function unlease(core: LeaseCore, upload: string, ids: Iterable<string>):
   if (held.ids.size === 0) core.uploads.delete(upload)
 }
 
+/** An object refers to what this kept. */
 export function endLease(core: LeaseCore, upload: string): void {
   core.uploads.delete(upload)
+}
+
+/** Nothing refers to what this kept, as far as its holder knows. */
+export function abandonLease(core: LeaseCore, upload: string): void {
+  if (core.uploads.delete(upload)) core.abandoned += 1
 }
 
 export function isLeased(core: LeaseCore, id: string, now: number): boolean {
@@ -63,20 +71,9 @@ export function isLeased(core: LeaseCore, id: string, now: number): boolean {
   return false
 }
 
-function expire(core: LeaseCore, now: number): void {
+/** Forgets leases that ran out. */
+export function expire(core: LeaseCore, now: number): void {
   if (now < core.expiresFrom) return
   core.expiresFrom = now + core.ttlMs / EXPIRIES_PER_LEASE
-  for (const [upload, { expiresAt }] of core.uploads) if (expiresAt <= now) core.uploads.delete(upload)
-}
-
-export interface SweepFacts {
-  /** It is durable and nothing about it is under way. */
-  readonly isSettled: boolean
-  readonly isReferenced: boolean
-}
-
-/** Whether the sweeper may remove the chunk; decided in the same step in which the removal is put in line. */
-export function maySweep(core: LeaseCore, id: string, facts: SweepFacts, now: number): boolean {
-  if (now < core.sweepsFrom) return false
-  return facts.isSettled && !facts.isReferenced && !isLeased(core, id, now)
+  for (const [upload, { expiresAt }] of core.uploads) if (expiresAt <= now) abandonLease(core, upload)
 }

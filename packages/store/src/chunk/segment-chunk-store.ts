@@ -2,12 +2,13 @@ import { CairnError, isKind, toCairnError, Waiters, waitIn } from '@cairn/kernel
 import { type Address, blake3, digestOf, equalBytes } from '@cairn/wire'
 import { BufferPool, type ChunkBytes, SharedBytes } from '../cache/chunk-bytes.ts'
 import { ChunkCache } from '../cache/chunk-cache.ts'
-import type { IndexEntry } from '../index/entry-codec.ts'
+import type { IndexEntry } from '../index/keydir-core.ts'
 import type { Submission } from '../journal/appender.ts'
 import { isSamePlace, type Place } from '../journal/segment.ts'
+import { mayCondemn } from '../object/sweep-core.ts'
 import { KIND, type Store } from '../store.ts'
 import type { ChunkPut, ChunkStore } from './chunk-store.ts'
-import { lease, maySweep } from './lease-core.ts'
+import { lease } from './lease-core.ts'
 import { checkChunk } from './memory-chunk-store.ts'
 import * as presence from './presence-core.ts'
 
@@ -113,6 +114,19 @@ export class SegmentChunkStore implements ChunkStore {
     return joined === undefined ? await this.#readShared(id, entry) : take(await waitIn(joined))
   }
 
+  /** Like `read`, for work over everything: it leaves the cache to those who read the same again. */
+  async readQuietly(id: Address): Promise<ChunkBytes | undefined> {
+    const cached = this.cached(id)
+    if (cached !== undefined) return cached
+    const shared = await this.#readVerified(id, this.#store.lookup(KIND.chunk, digestOf(id)))
+    return shared?.hold()
+  }
+
+  /** Chunks that were found damaged and not put again since. */
+  damaged(): Iterable<Address> {
+    return this.#damaged.keys()
+  }
+
   /** Grows with every removal that was asked for; the sweeper's do not count, they respect leases. */
   get removals(): number {
     return this.#removals
@@ -134,13 +148,20 @@ export class SegmentChunkStore implements ChunkStore {
   }
 
   /**
-   * Removes the chunk if nobody refers to it and no upload keeps it. Looked at and put in line in one step, so that
-   * a put or a `missing` either comes before, and leases it, or after, and finds it gone. Also one that is damaged.
+   * Removes the chunk if a whole round did not reach it and no upload keeps it; `found` is its record as it was read
+   * back. Looked at and put in line in one step, so that a put or a `missing` either comes before, and leases it, or
+   * after, and finds it gone. Also one whose bytes are damaged.
    */
-  trySweep(id: Address, isReferenced: boolean): Submission | undefined {
-    const isSettled = !this.#presence.has(id) && this.#store.lookup(KIND.chunk, digestOf(id)) !== undefined
-    const now = this.#store.machine.clock.now()
-    if (!maySweep(this.#store.leases, id, { isSettled, isReferenced }, now)) return undefined
+  tryCondemn(id: Address, found: Pick<IndexEntry, 'place' | 'lsn'>): Submission | undefined {
+    const { index, leases, machine, marks } = this.#store
+    const digest = digestOf(id)
+    const entry = this.#store.lookup(KIND.chunk, digest)
+    const facts = {
+      isProved: entry !== undefined && entry.lsn === found.lsn && isSamePlace(entry.place, found.place),
+      isMarked: index.isMarked(KIND.chunk, digest),
+      isSettled: !this.#presence.has(id),
+    }
+    if (!mayCondemn(marks, leases, id, facts, machine.clock.now())) return undefined
     return this.#submitRemoval(id)
   }
 
@@ -216,6 +237,7 @@ export class SegmentChunkStore implements ChunkStore {
         await this.#store.journal.readPayload(entry.place, bytes)
         if (equalBytes(blake3(bytes), digest)) return new SharedBytes(bytes, this.#pool)
       }
+      if (await this.#store.isMended(KIND.chunk, digest, entry)) throw moved(id)
       throw this.#foundDamaged(id, entry.place)
     } catch (error) {
       // A drive that does not answer may still do so, into this very buffer: it is nobody else's any more.
@@ -238,6 +260,10 @@ type ReadOutcome =
 function take(outcome: ReadOutcome): ChunkBytes | undefined {
   if (outcome.tag === 'failed') throw outcome.error
   return outcome.held
+}
+
+function moved(id: Address): CairnError {
+  return new CairnError('NotFound', `${id} does not lie where the index said; it is looked for again.`)
 }
 
 function damaged(id: Address): CairnError {

@@ -1,15 +1,17 @@
 /**
  * Gives the space of dead records back, one segment at a time.
  *
- *     copy into N.compact ─▶ sync ─▶ rename to N.seg ─▶ sync of the directory ─▶ the index points to the copies,
- *     if it still pointed to the originals ─▶ index durable ─▶ readers drained ─▶ unlink ─▶ sync of the directory
+ *     sort: every record lives, or is dead by a later one that was read in the journal ─▶ copy into N.compact ─▶ sync
+ *     ─▶ rename to N.seg ─▶ sync of the directory ─▶ the index points to the copies, if it still pointed to the
+ *     originals ─▶ readers drained ─▶ unlink ─▶ sync of the directory
  *
- * Until the index is durable the victim is there, so a crash anywhere leaves one copy too many and never one too few.
+ * The victim goes when the copies are durable, so a crash anywhere leaves one copy too many and never one too few.
  */
-import type { TokenBucket } from '@cairn/kernel'
+import { isKind, type TokenBucket } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
 import {
   encodeSegmentHeader,
+  FORMAT,
   getInteger,
   RECORD_HEADER_BYTES,
   recordBytes,
@@ -28,6 +30,7 @@ import {
   type SegmentFacts,
   type TombstoneRules,
 } from './compaction-core.ts'
+import { fateOf } from './proof-of-death.ts'
 
 /** What is copied between two syncs of nobody: one write. */
 const WRITE_BYTES = 1024 * 1024
@@ -89,10 +92,9 @@ export class Compactor {
 
   /** Rewrites the emptiest segment that is worth it; `undefined` if none is. One at a time: the caller sees to that. */
   async compactOne(): Promise<CompactionReport | undefined> {
-    const { journal, index, machine } = this.#store
-    if (this.#store.facts().isCatchingUp) return undefined
+    const { journal, index, keeper, machine } = this.#store
+    if (!index.isComplete) return undefined
     await journal.settleRemovals()
-    await index.flush()
     const chosen = pickVictim(journal.segments().map((segment) => this.#factsOf(segment)))
     const victim = journal.segments().find(({ number }) => number === chosen?.number)
     if (victim === undefined) return undefined
@@ -103,24 +105,50 @@ export class Compactor {
       this.#notBefore.set(victim.number, machine.clock.now() + LOOK_AGAIN_MS)
       return undefined
     }
+    await journal.makeRoom(liveBytes)
     const copy = await this.#copy(sorted)
     for (const { kind, id, from, to } of copy.records) index.move(kind, id, from, to)
     for (const { kind, id, place } of sorted.dropped) index.forget(kind, id, place)
-    await index.flush()
+    await keeper.leave(victim.number)
     await journal.removeSegment(victim)
-    index.forgetSegment(victim.number)
+    keeper.forgetSegment(victim.number)
+    keeper.sealed()
     this.#notBefore.delete(victim.number)
     return { victim: victim.number, freedBytes: victim.size - copy.bytes, copiedBytes: copy.bytes }
+  }
+
+  /** Copies what can still be read of a segment that is damaged, whatever lives in it; the index points to the copies. Returns how many. */
+  async salvage(damaged: Segment): Promise<number> {
+    const live: Place[] = []
+    let oldestLsn = Number.MAX_SAFE_INTEGER
+    for await (const event of this.#store.journal.replaySegment(damaged)) {
+      if (event.tag === 'damage' || (await fateOf(this.#store, event)) === 'dead') continue
+      // A payload without a sum of its own is proved by its hash, and not before it is read by itself.
+      if (!(await this.#isReadable(event.place))) continue
+      live.push(event.place)
+      oldestLsn = Math.min(oldestLsn, event.lsn)
+    }
+    const { records } = await this.#copy({ live, dropped: [], lowestLsn: oldestLsn })
+    for (const { kind, id, from, to } of records) this.#store.index.move(kind, id, from, to)
+    return records.length
+  }
+
+  async #isReadable(place: Place): Promise<boolean> {
+    try {
+      await this.#store.journal.read(place)
+      return true
+    } catch (error) {
+      if (isKind(error, 'Integrity')) return false
+      throw error
+    }
   }
 
   #factsOf(segment: Segment): SegmentFacts {
     const { journal, index } = this.#store
     const { number, header, end, size, damage, pins } = segment
-    const indexedTo = index.watermark?.segment ?? 0
-    const isClosed = number !== journal.activeNumber && !pins.isRetiring
     return {
       number,
-      isSettled: isClosed && (number < indexedTo || header.role === 'compacted'),
+      isSettled: number !== journal.activeNumber && !pins.isRetiring,
       isPutOff: (this.#notBefore.get(number) ?? 0) > this.#store.machine.clock.now(),
       isDamaged: damage.length > 0,
       bytes: end - SEGMENT_HEADER_BYTES,
@@ -135,7 +163,7 @@ export class Compactor {
   #rules(victim: Segment): SegmentRules {
     const others = this.#store.journal.segments().filter(({ number }) => number !== victim.number)
     // What cannot be read may hold anything.
-    const isBlind = this.#store.journal.unreadable.length > 0
+    const isBlind = this.#store.journal.unreadable.length + this.#store.keeper.lost.length > 0
     return {
       wallNow: this.#store.machine.clock.wall(),
       keepMs: this.#options.tombstoneKeepMs ?? TOMBSTONE_KEEP_MS,
@@ -148,22 +176,22 @@ export class Compactor {
     const live: Place[] = []
     const dropped: Dropped[] = []
     let lowestLsn = Number.MAX_SAFE_INTEGER
+    let isDoubtful = false
     for await (const event of this.#store.journal.replaySegment(victim)) {
       if (event.tag === 'damage') return undefined
-      if (!this.#isLive(event)) continue
-      if (this.#mayDrop(event, rules)) {
+      const fate = await fateOf(this.#store, event)
+      if (fate === 'dead') continue
+      if (fate === 'doubtful') isDoubtful = true
+      lowestLsn = Math.min(lowestLsn, event.lsn)
+      if (fate === 'live' && this.#mayDrop(event, rules)) {
         dropped.push({ kind: event.kind, id: event.id, place: event.place })
       } else {
         live.push(event.place)
-        lowestLsn = Math.min(lowestLsn, event.lsn)
       }
     }
+    // What is kept without need may be what a tombstone covers.
+    if (isDoubtful) return { live: [...live, ...dropped.map(({ place }) => place)], dropped: [], lowestLsn }
     return { live, dropped, lowestLsn }
-  }
-
-  #isLive({ kind, id, lsn, place }: LiveRecord): boolean {
-    const entry = this.#store.index.get(kind, id)
-    return entry?.lsn === lsn && entry.place.segment === place.segment && entry.place.offset === place.offset
   }
 
   #mayDrop(record: LiveRecord, rules: SegmentRules): boolean {
@@ -190,13 +218,16 @@ export class Compactor {
     } catch (error) {
       await Promise.allSettled([file.close()])
       await Promise.allSettled([directory.unlink(draftName(number))])
+      this.#store.keeper.forgetSegment(number)
       throw error
     }
   }
 
   async #fill(file: DiskFile, number: number, { live, lowestLsn }: Sorted): Promise<Filled> {
-    const { machine, journal } = this.#store
+    const { machine, journal, keeper } = this.#store
     const header = {
+      format: FORMAT,
+      overlapsSync: false,
       role: 'compacted',
       store: journal.storeId,
       salt: machine.random.bytes(16),
@@ -221,7 +252,10 @@ export class Compactor {
       const record = await journal.read(from)
       const start = { offset: segment.size, firstLsn: record.lsn, syncedLsn: record.lsn }
       const group = encodeGroup(segment, [record], start)
-      for (const { place } of group.records) records.push({ kind: record.kind, id: record.id, from, to: place })
+      for (const copied of group.records) {
+        keeper.noteCopy(copied)
+        records.push({ kind: record.kind, id: record.id, from, to: copied.place })
+      }
       buffers.push(...group.buffers)
       bytes += group.bytes
       segment.size += group.bytes

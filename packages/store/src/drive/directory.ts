@@ -1,3 +1,4 @@
+import { isKind } from '@cairn/kernel'
 import type { Disk, DiskEntry, DiskFile, DiskSpace, OpenOptions } from '@cairn/platform'
 import type { Drive } from './drive.ts'
 
@@ -44,6 +45,37 @@ export class DriveDirectory {
 
   async unlink(name: string): Promise<void> {
     await this.#drive.run('unlink', async () => await this.#disk.unlink(`${this.path}/${name}`))
+  }
+
+  /**
+   * Replaces a small file, or makes it: a power cut leaves the old one, the new one, or none, and what is synced is whole
+   * before it has the name. The name itself is not synced, so this is for copies that can be made again.
+   */
+  async replace(
+    name: string,
+    pieces: Iterable<readonly Uint8Array[]> | AsyncIterable<readonly Uint8Array[]>,
+  ): Promise<void> {
+    const draft = `${name}.tmp`
+    await this.unlinkIfThere(draft)
+    const file = await this.open(draft, 'create')
+    try {
+      for await (const buffers of pieces) await this.append(file, buffers)
+      await this.sync(file)
+      await file.close()
+      await this.rename(draft, name)
+    } catch (error) {
+      await Promise.allSettled([file.close()])
+      await Promise.allSettled([this.unlink(draft)])
+      throw error
+    }
+  }
+
+  async unlinkIfThere(name: string): Promise<void> {
+    try {
+      await this.unlink(name)
+    } catch (error) {
+      if (!isKind(error, 'NotFound')) throw error
+    }
   }
 
   /** Makes names that were added or removed durable. */

@@ -9,7 +9,7 @@ import type { DiskFile } from '@cairn/platform'
 import type { DriveDirectory } from '../drive/directory.ts'
 import type { JournalMachine } from '../machine.ts'
 import * as core from './commit-core.ts'
-import { PAYLOAD_BYTES_MAX, SEGMENT_HEADER_BYTES } from './format.ts'
+import { FORMAT, PAYLOAD_BYTES_MAX, SEGMENT_HEADER_BYTES, type SegmentHeader } from './format.ts'
 import { type Draft, draftBytes, encodeGroup, type PlacedRecord } from './group.ts'
 import { createLogSegment } from './new-segment.ts'
 import { makeSegment, type Position, type Segment } from './segment.ts'
@@ -82,12 +82,18 @@ export interface AppenderStart {
   readonly directory: DriveDirectory
   readonly store: Uint8Array
   readonly segmentBytes: number
-  readonly reserveBytes: number
+  readonly space: room.SpaceCore
+  /** Makes room out of the reserve; false if there is none left. */
+  readonly giveBack: (bytes: number) => Promise<boolean>
   readonly nextLsn: number
   /** The log segment before the one to be made first. */
   readonly previous: Position | undefined
   readonly takeNumber: () => number
   readonly onSegment: (segment: Segment) => void
+  /** A segment that takes no more. */
+  readonly onSealed: (segment: Segment) => void
+  /** Called after the callers were told: everything of the segment up to its end is durable. */
+  readonly onDurable: (segment: Segment, lsn: number) => void
   /** Told of what became durable, in order of LSN, before its callers are. */
   readonly sink: (records: readonly PlacedRecord[], end: Position) => void
 }
@@ -118,7 +124,7 @@ export class Appender {
     this.#active = active
     this.#nextLsn = start.nextLsn
     this.#syncedLsn = start.nextLsn - 1
-    this.#space = room.createSpace(start.reserveBytes)
+    this.#space = start.space
   }
 
   /** Why nothing can be written now, if nothing can. */
@@ -169,9 +175,22 @@ export class Appender {
     return new Submission(this.#turn, entry, () => this.#kick())
   }
 
-  /** Makes the first segment of a new journal; throws if the drive cannot. */
-  async begin(): Promise<void> {
-    if (this.#active === undefined) await this.#newSegment()
+  /**
+   * Makes the segment to begin with, if there is none to go on in. Where the drive cannot, it throws; with `canWait`
+   * nothing is ready to be written until it can, and what is there is read meanwhile.
+   */
+  async begin(canWait: boolean): Promise<void> {
+    if (this.#active !== undefined) return
+    try {
+      await this.#newSegment()
+    } catch (error) {
+      if (!canWait) throw error
+      this.#broke(toCairnError(error))
+      this.#launch(async () => {
+        if (await this.#heal()) await this.#run()
+        else this.#rest()
+      })
+    }
   }
 
   /** Finishes what is under way and writes no more. */
@@ -185,9 +204,12 @@ export class Appender {
   }
 
   #kick(): void {
-    if (this.#isRunning) return
+    if (!this.#isRunning) this.#launch(async () => await this.#run())
+  }
+
+  #launch(work: () => Promise<void>): void {
     this.#isRunning = true
-    this.#run().catch((error: unknown) => {
+    work().catch((error: unknown) => {
       this.#settle(core.fail(this.#core, toCairnError(error)))
       this.#start.machine.log.error({ error }, 'the appender stopped')
     })
@@ -206,6 +228,10 @@ export class Appender {
         if (!(await this.#heal())) break
       }
     }
+    this.#rest()
+  }
+
+  #rest(): void {
     this.#isRunning = false
     this.#idle.wakeAll(undefined)
   }
@@ -218,7 +244,8 @@ export class Appender {
   async #write(group: readonly core.Entry<Batch>[], bytes: number): Promise<void> {
     const active = this.#active
     if (active === undefined) throw new CairnError('Internal', 'There is no segment to write to.')
-    if (!group.every(({ freesSpace }) => freesSpace) && !(await this.#hasRoom(bytes))) {
+    if (group.every(({ freesSpace }) => freesSpace)) await this.makeRoom(bytes)
+    else if (!(await this.#hasRoom(bytes))) {
       this.#settle(core.refuse(this.#core, group, diskFull()))
       return
     }
@@ -253,6 +280,7 @@ export class Appender {
     } finally {
       // Whatever becomes of the views, the records are durable and whoever waits for them is told.
       this.#settle(durable)
+      this.#start.onDurable(active.segment, this.#syncedLsn)
     }
   }
 
@@ -262,19 +290,43 @@ export class Appender {
     core.announce(entries)
   }
 
+  /** For what may use the reserve: gives some of it back if the drive lacks room for so many bytes. */
+  async makeRoom(bytes: number): Promise<void> {
+    // Others write to the drive too: what a delete needs is not taken from an estimate.
+    this.#space.trustedBytes = 0
+    await this.#askForRoom(bytes)
+    const lacking = room.lacking(this.#space, bytes)
+    if (lacking > 0) await this.#giveBack(lacking)
+  }
+
   async #hasRoom(bytes: number): Promise<boolean> {
-    if (room.mustAsk(this.#space, bytes)) {
-      const { freeBytes } = await this.#start.directory.space()
-      room.answered(this.#space, freeBytes)
-    }
+    await this.#askForRoom(bytes)
     return room.hasRoom(this.#space, bytes)
   }
 
+  async #askForRoom(bytes: number): Promise<void> {
+    if (!room.mustAsk(this.#space, bytes)) return
+    const { freeBytes } = await this.#start.directory.space()
+    room.answered(this.#space, freeBytes)
+  }
+
+  /** What cannot be given back is missing like any other room: the write that needs it says so. */
+  async #giveBack(bytes: number): Promise<boolean> {
+    try {
+      return await this.#start.giveBack(bytes)
+    } catch (error) {
+      this.#start.machine.log.warn({ error }, 'the reserve cannot be given back')
+      return false
+    }
+  }
+
   async #newSegment(): Promise<void> {
-    const { machine, directory, store, takeNumber, onSegment } = this.#start
+    const { machine, store, takeNumber, onSegment, onSealed } = this.#start
     const last = this.#active
     const previous = last === undefined ? this.#start.previous : positionOf(last.segment)
     const header = {
+      format: FORMAT,
+      overlapsSync: false,
       role: 'log',
       store,
       salt: machine.random.bytes(16),
@@ -283,12 +335,24 @@ export class Appender {
       previous: previous?.segment ?? 0,
       previousEnd: previous?.offset ?? 0,
     } as const
-    const file = await createLogSegment(directory, machine.crypto.crc32, header)
+    const file = await this.#create(header)
     const segment = makeSegment(machine.crypto.crc32, header, SEGMENT_HEADER_BYTES, SEGMENT_HEADER_BYTES)
     this.#active = { segment, file }
     onSegment(segment)
+    if (last !== undefined) onSealed(last.segment)
     // Not waited for here: a file whose last operation hangs does not close before it ends.
     this.#closing = Promise.allSettled([this.#closing, last?.file.close()])
+  }
+
+  /** Only deletes may follow, but without a segment not even they. */
+  async #create(header: SegmentHeader): Promise<DiskFile> {
+    const { machine, directory } = this.#start
+    try {
+      return await createLogSegment(directory, machine.crypto.crc32, header)
+    } catch (error) {
+      if (toCairnError(error).status !== 507 || !(await this.#giveBack(SEGMENT_HEADER_BYTES))) throw error
+      return await createLogSegment(directory, machine.crypto.crc32, header)
+    }
   }
 
   #broke(error: CairnError): void {

@@ -16,7 +16,13 @@ const { crc32 } = systemCrypto
 const integer = fc.nat({ max: Number.MAX_SAFE_INTEGER })
 const bytes = (length: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: length, maxLength: length })
 
-const segmentHeader: fc.Arbitrary<SegmentHeader> = fc.record({
+const formats = [
+  { format: 1, overlapsSync: false },
+  { format: 2, overlapsSync: false },
+  { format: 2, overlapsSync: true },
+] as const
+
+const fields: fc.Arbitrary<Omit<SegmentHeader, 'format' | 'overlapsSync'>> = fc.record({
   role: fc.constantFrom('log' as const, 'compacted' as const),
   store: bytes(16),
   salt: bytes(16),
@@ -25,6 +31,10 @@ const segmentHeader: fc.Arbitrary<SegmentHeader> = fc.record({
   previous: integer,
   previousEnd: integer,
 })
+
+const segmentHeader: fc.Arbitrary<SegmentHeader> = fc
+  .tuple(fields, fc.constantFrom(...formats))
+  .map(([each, format]) => ({ ...each, ...format }))
 
 const recordHeader: fc.Arbitrary<RecordHeader> = fc.record({
   kind: fc.nat({ max: 255 }),
@@ -48,6 +58,49 @@ test('a segment header is read as written, and with any bit flipped it is none',
       flip(encoded, bit)
       assert.equal(decodeSegmentHeader(crc32, encoded), undefined)
     }),
+  )
+})
+
+test('a header with a format or a flag that is not known is none', () => {
+  const known: SegmentHeader = {
+    ...formats[1],
+    role: 'log',
+    store: new Uint8Array(16),
+    salt: new Uint8Array(16),
+    number: 1,
+    firstLsn: 1,
+    previous: 0,
+    previousEnd: 0,
+  }
+  const sealed = (change: (view: DataView) => void): Uint8Array => {
+    const encoded = encodeSegmentHeader(crc32, known)
+    const view = new DataView(encoded.buffer)
+    change(view)
+    view.setUint32(SEGMENT_HEADER_BYTES - 4, crc32(encoded.subarray(0, SEGMENT_HEADER_BYTES - 4)), true)
+    return encoded
+  }
+  const asFirst = (view: DataView): void => view.setUint32(8, 1, true)
+  const withFlags = (flags: number) => (view: DataView) => view.setUint32(80, flags, true)
+  assert.deepEqual(decodeSegmentHeader(crc32, sealed(asFirst)), { ...known, format: 1 })
+  assert.deepEqual(decodeSegmentHeader(crc32, sealed(withFlags(1))), { ...known, overlapsSync: true })
+  assert.equal(decodeSegmentHeader(crc32, sealed(withFlags(2))), undefined)
+  assert.equal(
+    decodeSegmentHeader(
+      crc32,
+      sealed((view) => view.setUint32(8, 3, true)),
+    ),
+    undefined,
+  )
+  assert.equal(
+    decodeSegmentHeader(
+      crc32,
+      sealed((view) => {
+        asFirst(view)
+        withFlags(1)(view)
+      }),
+    ),
+    undefined,
+    'format 1 has no flags',
   )
 })
 

@@ -4,6 +4,8 @@
  *     │ header 128 │ record │ pad │ record │ pad │ …            every record starts at a multiple of 8
  *                    └─ header 72 ─┴─ payload ─┘
  *
+ * Format 2 adds a word of flags to the header and a flag to the record. Segments of format 1 are read and never written.
+ *
  * Both sums of a record begin with the salt of its segment and its place in the file, so bytes that were a record
  * elsewhere, or that somebody stored as a payload to look like one, are not a record here.
  */
@@ -19,19 +21,35 @@ export const RECORD_ALIGNMENT = 8
 export const PAYLOAD_BYTES_MAX = 4 * 1024 * 1024
 /** The record says that its id is gone. */
 export const TOMBSTONE = 0b1
+/**
+ * Format 2: the payload has no sum of its own, because the id is its BLAKE3. The record header alone says that the record
+ * is there; a reader that needs the payload must compare the hash with the id.
+ */
+export const PROVED_BY_ID = 0b10
+
+/** What new segments are written in. */
+export const FORMAT: SegmentFormat = 2
 
 const SEGMENT_MAGIC = new TextEncoder().encode('cairnseg')
-const FORMAT = 1
+/** The header's flags: writes may overlap syncs in this segment, see `recovery-core.ts`. */
+const OVERLAPS_SYNC = 0b1
 const RECORD_MAGIC = 0x7ca1_12ec
 const SALT_BYTES = 16
 const STORE_ID_BYTES = 16
+const SEGMENT_FLAGS_AT = 80
 const SEGMENT_SUM_AT = SEGMENT_HEADER_BYTES - 4
 const RECORD_SUM_AT = RECORD_HEADER_BYTES - 4
+
+/** 1 has no flags, and no record without a sum over its payload. */
+export type SegmentFormat = 1 | 2
 
 /** `log` segments take new records; a `compacted` one was written whole, with records that keep their LSN. */
 export type SegmentRole = 'log' | 'compacted'
 
 export interface SegmentHeader {
+  readonly format: SegmentFormat
+  /** A group may have been written before the sync of the one before it ended. Never in format 1. */
+  readonly overlapsSync: boolean
   readonly role: SegmentRole
   readonly store: Uint8Array
   readonly salt: Uint8Array
@@ -58,7 +76,7 @@ export function encodeSegmentHeader(crc32: Crc32, header: SegmentHeader): Uint8A
   const bytes = new Uint8Array(SEGMENT_HEADER_BYTES)
   const view = new DataView(bytes.buffer)
   bytes.set(SEGMENT_MAGIC)
-  view.setUint32(8, FORMAT, true)
+  view.setUint32(8, header.format, true)
   view.setUint32(12, header.role === 'log' ? 1 : 2, true)
   bytes.set(header.store.subarray(0, STORE_ID_BYTES), 16)
   bytes.set(header.salt.subarray(0, SALT_BYTES), 32)
@@ -66,17 +84,25 @@ export function encodeSegmentHeader(crc32: Crc32, header: SegmentHeader): Uint8A
   setInteger(view, 56, header.firstLsn)
   setInteger(view, 64, header.previous)
   setInteger(view, 72, header.previousEnd)
+  view.setUint32(SEGMENT_FLAGS_AT, header.overlapsSync ? OVERLAPS_SYNC : 0, true)
   view.setUint32(SEGMENT_SUM_AT, crc32(bytes.subarray(0, SEGMENT_SUM_AT)), true)
   return bytes
 }
 
-/** The header, or `undefined` when these bytes are not one of this format. */
+/** The header, or `undefined` when these bytes are not one of a format, and with flags, that are known here. */
 export function decodeSegmentHeader(crc32: Crc32, bytes: Uint8Array): SegmentHeader | undefined {
   if (bytes.length < SEGMENT_HEADER_BYTES) return undefined
   const view = viewOf(bytes)
-  if (!SEGMENT_MAGIC.every((byte, at) => bytes[at] === byte) || view.getUint32(8, true) !== FORMAT) return undefined
+  if (!SEGMENT_MAGIC.every((byte, at) => bytes[at] === byte)) return undefined
   if (view.getUint32(SEGMENT_SUM_AT, true) !== crc32(bytes.subarray(0, SEGMENT_SUM_AT))) return undefined
+  const format = view.getUint32(8, true)
+  const flags = view.getUint32(SEGMENT_FLAGS_AT, true)
+  if (format !== 1 && format !== 2) return undefined
+  // What an unknown flag says may be how the records must be read.
+  if ((flags & ~(format === 1 ? 0 : OVERLAPS_SYNC)) !== 0) return undefined
   return {
+    format,
+    overlapsSync: (flags & OVERLAPS_SYNC) !== 0,
     role: view.getUint32(12, true) === 1 ? 'log' : 'compacted',
     store: bytes.slice(16, 32),
     salt: bytes.slice(32, 48),

@@ -1,4 +1,4 @@
-import { alignUp, RECORD_HEADER_BYTES, recordBytes } from './format.ts'
+import { alignUp, PROVED_BY_ID, RECORD_HEADER_BYTES, recordBytes } from './format.ts'
 import type { Place, Segment } from './segment.ts'
 
 /** A record that is to be written. */
@@ -42,7 +42,7 @@ export function encodeGroup(segment: Segment, drafts: readonly Draft[], start: G
   for (const draft of drafts) {
     const { payload } = draft
     const head = new Uint8Array(padding + RECORD_HEADER_BYTES)
-    const payloadSum = segment.sums.payloadSum(offset, lsn, payload)
+    const payloadSum = (draft.flags & PROVED_BY_ID) === 0 ? segment.sums.payloadSum(offset, lsn, payload) : 0
     const header = { ...draft, length: payload.length, lsn, syncedLsn: start.syncedLsn, payloadSum }
     segment.sums.encode(head.subarray(padding), offset, header)
     buffers.push(head, payload)

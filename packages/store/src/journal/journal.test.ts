@@ -30,6 +30,13 @@ async function names(journal: Journal): Promise<number[]> {
   return found
 }
 
+/** As after a power cut that took what nobody had synced. */
+async function loseNotes(machine: JournalMachine): Promise<void> {
+  for (const { name } of await machine.disk.list('j')) {
+    if (name.startsWith('synced.')) await machine.disk.unlink(`j/${name}`)
+  }
+}
+
 async function overwrite(machine: JournalMachine, name: string, at: number, bytes: Uint8Array): Promise<void> {
   const file = await machine.disk.open(`j/${name}`, { mode: 'append' })
   const whole = new Uint8Array(await file.size())
@@ -73,6 +80,7 @@ test('writers who come together share one write and one sync', async () => {
   const open = disk.open.bind(disk)
   disk.open = async (path, options) => {
     const file = await open(path, options)
+    if (!path.endsWith('.seg')) return file
     const [append, sync] = [file.append.bind(file), file.sync.bind(file)]
     file.append = async (buffers) => (calls.push('append'), await append(buffers))
     file.sync = async () => (calls.push('sync'), await sync())
@@ -124,9 +132,11 @@ test('a torn end is cut from its first bad record, and the journal goes on there
   const [second, third] = await journal.submit([draft(2), draft(3)]).durable()
   await journal.close()
   // Both were one group: the second is bad, the third is sound, and nothing knows that either was synced.
+  await loseNotes(machine)
   await overwrite(machine, segmentName(1), second!.place.offset + RECORD_HEADER_BYTES, new Uint8Array([9]))
   const again = await Journal.open(machine, SMALL)
   assert.deepEqual(await names(again), [1])
+  assert.deepEqual(again.cut, { segment: 1, from: second!.place.offset, to: 656, firstLsn: 2, lastLsn: 3 })
   const [fourth] = await again.submit([draft(4)]).durable()
   assert.equal(fourth!.place.offset, second!.place.offset)
   assert.ok(fourth!.lsn > third!.lsn, 'an LSN that was ever on disk is not used again')
@@ -139,6 +149,7 @@ test('what was bad before something synced after it is damage: kept, reported, n
   const [first] = await journal.submit([draft(1)]).durable()
   await journal.submit([draft(2)]).durable()
   await journal.close()
+  await loseNotes(machine)
   await overwrite(machine, segmentName(1), first!.place.offset, new Uint8Array([0]))
   const again = await Journal.open(machine, SMALL)
   assert.deepEqual(await names(again), [-1, 2])
@@ -156,6 +167,7 @@ test('below the watermark of the index nothing is cut', async () => {
   const journal = await Journal.open(machine, SMALL)
   const [only] = await journal.submit([draft(1)]).durable()
   await journal.close()
+  await loseNotes(machine)
   await overwrite(machine, segmentName(1), only!.place.offset, new Uint8Array([0]))
   const watermark = { segment: 1, offset: only!.place.offset + 176, lsn: 1 }
   const again = await Journal.open(machine, { ...SMALL, watermark })
@@ -181,7 +193,7 @@ test('a segment whose creation was cut short is taken away; one that lost its he
   const again = await Journal.open(machine, SMALL)
   assert.deepEqual(
     (await machine.disk.list('j')).map(({ name }) => name),
-    [segmentName(1)],
+    [segmentName(1), 'synced.0'],
   )
   await again.submit([draft(2)]).durable()
   await again.close()

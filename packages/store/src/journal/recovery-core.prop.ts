@@ -84,5 +84,10 @@ test('a record out of order is none of this log', () => {
   const tail = createTail(0, 10)
   assert.equal(sawRecord(tail, { lsn: 11, syncedLsn: 10 }, 100), true)
   assert.equal(sawRecord(tail, { lsn: 5, syncedLsn: 4 }, 200), false)
-  assert.deepEqual(judge(tail, 0), { end: 100, lastLsn: 11, damage: [] })
+  assert.deepEqual(judge(tail, 0), {
+    end: 100,
+    lastLsn: 11,
+    damage: [],
+    cut: { from: 100, to: 200, firstLsn: 12, lastLsn: 11 },
+  })
 })

@@ -1,58 +1,80 @@
-import { CairnError, isKind, waitIn } from '@cairn/kernel'
+/**
+ * The segments' files, opened for reading when needed and kept open while that is cheap.
+ *
+ *     use ─▶ pin the segment ─▶ its file: open, or opened now ─▶ work ─▶ unpin
+ *                                  │
+ *     most recently used ──────────┴────────── least: closed beyond `openMax`, once it has no user
+ *     drain: no new user, the last one out, closed         close: the same for all, and nothing is opened again
+ *
+ * Never true here: a file is closed while somebody reads it; a file is opened after `close`; a file that was opened is
+ * closed by nobody, but by the garbage collector, which ends the process.
+ */
+import { CairnError, isKind, Waiters, waitIn } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
 import type { DriveDirectory } from '../drive/directory.ts'
 import { pin, retire, unpin } from './pins-core.ts'
 import { type Segment, segmentName } from './segment.ts'
 
-/** Open files beyond this many are closed again, least recently used first; each costs a descriptor. */
-const OPEN_FILES_MAX = 256
-
 interface OpenFile {
   readonly file: Promise<DiskFile>
   users: number
+  /** No longer in the map: its last user closes it. */
+  isDropped: boolean
 }
 
-/** The segments' files, opened for reading when needed. Whoever reads a segment keeps it from being unlinked. */
 export class SegmentFiles {
   readonly #directory: DriveDirectory
+  readonly #openMax: number
   /** In order of last use. */
   readonly #open = new Map<number, OpenFile>()
+  readonly #quiet = new Waiters<undefined>()
+  #users = 0
+  /** Files that are out of the map and not closed yet. */
+  #closing = 0
+  #isClosed = false
 
-  constructor(directory: DriveDirectory) {
+  constructor(directory: DriveDirectory, openMax: number) {
     this.#directory = directory
+    this.#openMax = openMax
   }
 
   /** Runs `work` on the segment's file. The segment is pinned before this returns to its caller. */
   async use<T>(segment: Segment, work: (file: DiskFile) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw journalClosed()
     if (!pin(segment.pins)) throw segmentGone(segment.number)
     const handle = this.#handle(segment.number)
     handle.users += 1
+    this.#users += 1
     try {
       return await work(await handle.file)
     } catch (error) {
       // A file that could not be opened or read gets a fresh handle next time.
-      if (!isKind(error, 'Canceled')) this.#forget(segment.number, handle)
+      if (!isKind(error, 'Canceled')) this.#drop(segment.number, handle)
       throw error
     } finally {
       handle.users -= 1
+      this.#users -= 1
       unpin(segment.pins)
-      await this.#trim(handle)
+      this.#closeIfUnused(handle)
+      this.#trim()
+      this.#tellIfQuiet()
     }
   }
 
-  /** Waits until nobody reads the segment; no new reader is let in. */
+  /** Waits until nobody reads the segment and its file is closed; no new reader is let in. */
   async drain(segment: Segment): Promise<void> {
     if (!retire(segment.pins)) await waitIn(segment.pins.drained)
     const handle = this.#open.get(segment.number)
     if (handle === undefined) return
     this.#open.delete(segment.number)
-    await closeQuietly(handle)
+    await this.#close(handle)
   }
 
+  /** Lets no new reader in, waits for those there are, and closes every file. */
   async close(): Promise<void> {
-    const handles = [...this.#open.values()]
-    this.#open.clear()
-    for (const handle of handles) await closeQuietly(handle)
+    this.#isClosed = true
+    for (const [number, handle] of this.#open) this.#drop(number, handle)
+    while (this.#users > 0 || this.#closing > 0) await waitIn(this.#quiet)
   }
 
   #handle(number: number): OpenFile {
@@ -62,34 +84,47 @@ export class SegmentFiles {
       this.#open.set(number, known)
       return known
     }
-    const opened: OpenFile = { file: this.#directory.open(segmentName(number), 'read'), users: 0 }
+    const opened: OpenFile = { file: this.#directory.open(segmentName(number), 'read'), users: 0, isDropped: false }
     this.#open.set(number, opened)
     return opened
   }
 
-  #forget(number: number, handle: OpenFile): void {
+  #drop(number: number, handle: OpenFile): void {
     if (this.#open.get(number) === handle) this.#open.delete(number)
+    handle.isDropped = true
+    this.#closeIfUnused(handle)
   }
 
-  /** Closes what nobody uses: this handle if it was replaced meanwhile, and the oldest beyond the bound. */
-  async #trim(handle: OpenFile): Promise<void> {
-    const idle: OpenFile[] = []
-    if (handle.users === 0 && ![...this.#open.values()].includes(handle)) idle.push(handle)
+  /** Closes the oldest beyond the bound that nobody uses. */
+  #trim(): void {
     for (const [number, each] of this.#open) {
-      if (this.#open.size <= OPEN_FILES_MAX) break
-      if (each.users > 0) continue
-      this.#open.delete(number)
-      idle.push(each)
+      if (this.#open.size <= this.#openMax) return
+      if (each.users === 0) this.#drop(number, each)
     }
-    for (const each of idle) await closeQuietly(each)
   }
-}
 
-async function closeQuietly(handle: OpenFile): Promise<void> {
-  const [opened] = await Promise.allSettled([handle.file])
-  if (opened.status === 'fulfilled') await Promise.allSettled([opened.value.close()])
+  #closeIfUnused(handle: OpenFile): void {
+    if (handle.isDropped && handle.users === 0) this.#close(handle).catch(() => undefined)
+  }
+
+  async #close(handle: OpenFile): Promise<void> {
+    this.#closing += 1
+    const [opened] = await Promise.allSettled([handle.file])
+    if (opened.status === 'fulfilled') await Promise.allSettled([opened.value.close()])
+    this.#closing -= 1
+    this.#tellIfQuiet()
+  }
+
+  #tellIfQuiet(): void {
+    if (this.#users === 0 && this.#closing === 0) this.#quiet.wakeAll(undefined)
+  }
 }
 
 export function segmentGone(number: number): CairnError {
   return new CairnError('NotFound', `Segment ${number} is gone; what it held has moved or was deleted.`)
+}
+
+/** Another copy may be asked: it is this drive that takes no readers, not the caller who gave up. */
+function journalClosed(): CairnError {
+  return new CairnError('StorageBusy', 'The store is closed.', { retryAfterMs: 1_000 })
 }

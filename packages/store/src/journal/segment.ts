@@ -1,12 +1,13 @@
 /** Segments as the running journal knows them, and their files. */
 
-import { type Crc32, RecordSums, type SegmentHeader, type SegmentRole } from './format.ts'
+import { type Crc32, RecordSums, type SegmentFormat, type SegmentHeader, type SegmentRole } from './format.ts'
 import { createPins, type Pins } from './pins-core.ts'
 import type { Gap } from './recovery-core.ts'
 
 export interface Segment {
   readonly number: number
   readonly role: SegmentRole
+  readonly format: SegmentFormat
   readonly header: SegmentHeader
   readonly sums: RecordSums
   /** Where the records that count end. Grows with each sync while the segment is active. */
@@ -38,6 +39,7 @@ export function makeSegment(crc32: Crc32, header: SegmentHeader, end: number, si
   return {
     number: header.number,
     role: header.role,
+    format: header.format,
     header,
     sums: new RecordSums(crc32, header.salt),
     end,
@@ -50,6 +52,8 @@ export function makeSegment(crc32: Crc32, header: SegmentHeader, end: number, si
 const NUMBER_DIGITS = 10
 const SEGMENT_NAME = /^(\d{10})\.seg$/
 const DRAFT_NAME = /^\d{10}\.compact$/
+const SIDE_NAME = /^(\d{10})\.idx$/
+const SIDE_DRAFT_NAME = /^\d{10}\.idx\.tmp$/
 
 export function segmentName(number: number): string {
   return `${String(number).padStart(NUMBER_DIGITS, '0')}.seg`
@@ -60,11 +64,27 @@ export function draftName(number: number): string {
   return `${String(number).padStart(NUMBER_DIGITS, '0')}.compact`
 }
 
+/** The name of what is kept beside a segment: a checked copy of what stands in it, which may be lost at any time. */
+export function sideName(number: number): string {
+  return `${String(number).padStart(NUMBER_DIGITS, '0')}.idx`
+}
+
+/** The name under which a segment that was given up is kept; it is no part of the journal any more. */
+export function givenUpName(number: number): string {
+  return `${String(number).padStart(NUMBER_DIGITS, '0')}.given-up`
+}
+
 export function segmentNumber(name: string): number | undefined {
   const match = SEGMENT_NAME.exec(name)
   return match === null ? undefined : Number(match[1])
 }
 
+export function sideNumber(name: string): number | undefined {
+  const match = SIDE_NAME.exec(name)
+  return match === null ? undefined : Number(match[1])
+}
+
+/** Work that was cut short, of a compaction or of a side file. */
 export function isDraft(name: string): boolean {
-  return DRAFT_NAME.test(name)
+  return DRAFT_NAME.test(name) || SIDE_DRAFT_NAME.test(name)
 }

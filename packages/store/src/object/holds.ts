@@ -3,24 +3,21 @@
  *
  *     in line ─▶ durable ─▶ in the index        it counts from the first moment on, and is told once it is durable
  */
-import { CairnError } from '@cairn/kernel'
+import { CairnError, isKind } from '@cairn/kernel'
 import { type Address, blake3, digestOf } from '@cairn/wire'
 import type { Draft } from '../journal/group.ts'
 import { KIND, type Store } from '../store.ts'
+import * as core from './holds-core.ts'
 import { decodeHold, encodeHold } from './object-record.ts'
-import { holdOfKey, holdsOf } from './reference-keys.ts'
 
 const OWNER_BYTES_MAX = 128
+const UNREADABLE_OWNER = 'an owner whose record is damaged'
 /** Of those who hold an object, so many are named to whoever would remove it. */
 const NAMED_MAX = 3
 
 export class Holds {
   readonly #store: Store
-  /** Whose holds are in line or not in the index yet, by object. */
-  readonly #coming = new Map<Address, Map<number, readonly string[]>>()
-  /** Those of them that are durable, and the LSN at which the index will have them. */
-  readonly #durable = new Map<number, { readonly id: Address; readonly lsn: number }>()
-  #serial = 0
+  readonly #core = core.createHolds()
 
   constructor(store: Store) {
     this.#store = store
@@ -29,24 +26,16 @@ export class Holds {
   /** Durable, and the same however often it is asked. Whoever calls knows that the object is here. */
   async add(owner: string, id: Address): Promise<void> {
     const draft = holdDraft(checkOwner(owner), id)
-    const serial = this.#begin(id, [owner])
-    try {
-      await this.#store.submit([draft]).durable()
-      await this.#store.index.flush()
-    } finally {
-      this.#forget(id, serial)
-    }
+    const write = this.#store.submit([draft], { onSettled: () => settle() })
+    const settle = this.expect([owner], id)
+    await write.durable()
   }
 
-  /** They are in line together with their object. Returns what to call with what became of that. */
-  expect(owners: readonly string[], id: Address): (isDurable: boolean) => void {
+  /** Called in the step in which they are put in line. Returns what to call once that is over. */
+  expect(owners: readonly string[], id: Address): () => void {
     if (owners.length === 0) return () => undefined
-    const serial = this.#begin(id, owners)
-    return (isDurable) => {
-      // Until the index has it, it is known from here.
-      if (isDurable) this.#durable.set(serial, { id, lsn: this.#store.journal.syncedLsn })
-      else this.#forget(id, serial)
-    }
+    const turn = core.begin(this.#core, id, owners)
+    return () => core.settle(this.#core, id, turn)
   }
 
   /** Whether there was such a hold. */
@@ -57,53 +46,47 @@ export class Holds {
       return false
     }
     await this.#store.submit([this.#store.tombstone(KIND.hold, hold)], { freesSpace: true }).durable()
-    await this.#store.index.flush()
     return true
   }
 
+  /** Whether it may not be removed; 503 while holds may be in what was not read yet. */
   isHeld(id: Address): boolean {
-    if (this.#coming.has(id)) return true
-    for (const _key of this.#store.index.kv.range(holdsOf(digestOf(id)))) return true
-    return false
+    const durable = this.#holdsOn(id).length
+    const verdict = core.judge(this.#core, id, { durable, isComplete: this.#store.index.isComplete })
+    if (verdict === 'unknown') this.#store.mustBeComplete()
+    return verdict === 'held'
   }
 
   /** Who holds it, those included whose hold is on its way. */
-  owners(id: Address): string[] {
-    if (!this.isHeld(id)) return []
-    const { from, to } = holdsOf(digestOf(id))
-    const kept = [...this.#store.index.kv.range({ from, to })].flatMap(({ key }) => {
-      const payload = this.#store.lookup(KIND.hold, holdOfKey(key))?.inline
-      return payload === undefined ? [] : decodeHold(payload).owner
-    })
-    const coming = [...(this.#coming.get(id)?.values() ?? [])].flat()
-    return [...new Set([...kept, ...coming])]
+  async owners(id: Address): Promise<string[]> {
+    const kept = await Promise.all(this.#holdsOn(id).map(async (hold) => await this.#ownerOf(hold)))
+    return [...new Set([...kept.flatMap((owner) => owner ?? []), ...core.ownersComing(this.#core, id)])]
+  }
+
+  /** `Conflict` that names them. A hold whose record is damaged is a hold all the same, though nobody can say whose. */
+  async refusal(id: Address): Promise<CairnError> {
+    const owners = await this.owners(id)
+    return referenced(id, owners.length === 0 ? [UNREADABLE_OWNER] : owners)
+  }
+
+  async #ownerOf(hold: Uint8Array): Promise<string | undefined> {
+    try {
+      const record = await this.#store.read(KIND.hold, hold)
+      return record === undefined ? undefined : decodeHold(record.payload).owner
+    } catch (error) {
+      if (isKind(error, 'Integrity')) return undefined
+      throw error
+    }
   }
 
   /** The ids of all records that hold it, or will: what is in line behind this step comes after them. */
   records(id: Address): Uint8Array[] {
-    return this.owners(id).map((owner) => holdId(owner, digestOf(id)))
+    const coming = core.ownersComing(this.#core, id).map((owner) => holdId(owner, digestOf(id)))
+    return [...this.#holdsOn(id), ...coming]
   }
 
-  /** The index knows everything up to this LSN. */
-  indexed(lsn: number): void {
-    for (const [serial, { id, lsn: at }] of this.#durable) {
-      if (at > lsn) continue
-      this.#durable.delete(serial)
-      this.#forget(id, serial)
-    }
-  }
-
-  #begin(id: Address, owners: readonly string[]): number {
-    this.#serial += 1
-    const coming = this.#coming.get(id) ?? new Map<number, readonly string[]>()
-    this.#coming.set(id, coming.set(this.#serial, owners))
-    return this.#serial
-  }
-
-  #forget(id: Address, serial: number): void {
-    const coming = this.#coming.get(id)
-    coming?.delete(serial)
-    if (coming?.size === 0) this.#coming.delete(id)
+  #holdsOn(id: Address): Uint8Array[] {
+    return this.#store.index.holdsOn(KIND.hold, digestOf(id))
   }
 }
 

@@ -7,31 +7,32 @@
  *
  * Everything about one object happens one after the other, so that what was decided still holds when it is written.
  */
-import { CairnError, Recent, Semaphore } from '@cairn/kernel'
+import { CairnError, isKind, Semaphore } from '@cairn/kernel'
 import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
-import type { IndexEntry } from '../index/entry-codec.ts'
+import type { IndexEntry } from '../index/keydir-core.ts'
 import { KIND, type Store } from '../store.ts'
-import { digestsOf, packDigests, tombstoneVersion } from './object-record.ts'
-import { isCutOtherwise, type ObjectCommit, type ObjectStore, type Removal, type StripeCommit } from './object-store.ts'
-import type { References } from './references.ts'
+import { digestsOf, type ObjectFacts, packDigests, tombstoneVersion } from './object-record.ts'
+import {
+  isCutOtherwise,
+  type ObjectCommit,
+  type ObjectStore,
+  type RecordVersion,
+  type Removal,
+  type StripeCommit,
+} from './object-store.ts'
+import { sharedShards } from './referred.ts'
 
 export type KnownVersion =
-  | { readonly tag: 'absent' }
-  /** `lsn` is that of its record: what was written before it has a lower one. */
   | {
-      readonly tag: 'object'
-      readonly version: number
-      readonly lsn: number
-      /** Its chunks are spread over several stores. */
-      readonly isStriped?: true
+      readonly tag: 'absent'
+      /** There is a record of the object that is damaged. */
+      readonly isDamaged?: true
     }
+  | RecordVersion
   | { readonly tag: 'tombstone'; readonly version: number }
 
-type KnownObject = Extract<KnownVersion, { tag: 'object' }>
-
-/** Of a few dozen bytes each. */
-const RECENT_MAX = 4_096
+const NONE = new Uint8Array(0)
 
 export interface VersionRow {
   readonly id: Address
@@ -51,38 +52,47 @@ export class ObjectCopies {
   readonly #store: Store
   readonly #chunks: SegmentChunkStore
   readonly #objects: ObjectStore
-  readonly #references: References
   readonly #turns = new Map<Address, Turn>()
-  readonly #recent = new Recent<KnownObject>(RECENT_MAX)
 
-  constructor(store: Store, chunks: SegmentChunkStore, objects: ObjectStore, references: References) {
+  constructor(store: Store, chunks: SegmentChunkStore, objects: ObjectStore) {
     this.#store = store
     this.#chunks = chunks
     this.#objects = objects
-    this.#references = references
   }
 
   /** What is going is not known as an object any more, and not yet as gone: that is waited for. */
   async known(id: Address): Promise<KnownVersion> {
     await this.#objects.removalOver(id)
     const entry = this.#store.lookupNewest(KIND.object, digestOf(id))
-    return entry === undefined ? { tag: 'absent' } : await this.#versionOf(id, entry)
+    if (entry === undefined) return { tag: 'absent' }
+    const known = await this.#soundVersionOf(id, entry)
+    return known ?? (entry.isTombstone ? { tag: 'absent' } : { tag: 'absent', isDamaged: true })
   }
 
   /** Like `ObjectStore.commit`, with a version. `Conflict` `newer_version`, with it as the cause, if it was deleted since. */
   async commit(object: VersionedCommit): Promise<'new' | 'present'> {
     return await this.#inTurn(object.id, async () => {
-      const known = await this.known(object.id)
-      if (known.tag === 'tombstone' && known.version > object.version) throw newerVersion(object.id, known.version)
-      if (known.tag !== 'object') return await this.#objects.commit(object)
-      if (object.stripes !== undefined) await this.#takeShare(object, object.stripes, known.version)
-      else if (known.isStriped === true) await this.#takeWhole(object, known.version)
-      else if (known.version < object.version) await this.#renew(object)
-      else this.#store.journal.mustBeReady()
-      if (object.stripes === undefined) await this.#objects.restorePages(object)
-      for (const owner of object.owners ?? []) await this.#objects.hold(owner, object.id)
-      return 'present'
+      try {
+        return await this.#take(object)
+      } catch (error) {
+        if (!isKind(error, 'Integrity') || error.code !== 'record_damaged') throw error
+        // It was remembered, and is no more: now it is put as where there is none.
+        return await this.#take(object)
+      }
     })
+  }
+
+  async #take(object: VersionedCommit): Promise<'new' | 'present'> {
+    const known = await this.known(object.id)
+    if (known.tag === 'tombstone' && known.version > object.version) throw newerVersion(object.id, known.version)
+    if (known.tag !== 'object') return await this.#objects.commit(object)
+    if (object.stripes !== undefined) await this.#takeShare(object, object.stripes, known.version)
+    else if (known.isStriped === true) await this.#takeWhole(object, known.version)
+    else if (known.version < object.version) await this.#renew(object)
+    else this.#store.journal.mustBeReady()
+    if (object.stripes === undefined) await this.#objects.restorePages(object)
+    for (const owner of object.owners ?? []) await this.#objects.hold(owner, object.id)
+    return 'present'
   }
 
   /** Remembers the delete. `referenced` if somebody holds the object; `newer_version` if it was put since. */
@@ -109,15 +119,12 @@ export class ObjectCopies {
 
   /** Objects and tombstones in order, after the given one. */
   async page(after: Address | undefined, limit: number): Promise<VersionRow[]> {
-    await this.#store.caughtUp()
-    await this.#store.index.flush()
     const from = after === undefined ? undefined : digestOf(after)
     const rows: VersionRow[] = []
-    // All of them first: the index may change while a long record is read.
-    const stored = Array.from(this.#store.index.stored(KIND.object, from, limit))
-    for (const { id: digest, entry } of stored) {
+    for (const { id: digest, entry } of await this.#store.records(KIND.object, from, limit)) {
       const id = addressFromDigest(digest)
-      rows.push({ id, known: await this.#versionOf(id, entry) })
+      const known = await this.#soundVersionOf(id, entry)
+      if (known !== undefined) rows.push({ id, known })
     }
     return rows
   }
@@ -151,12 +158,13 @@ export class ObjectCopies {
     if (facts === undefined) throw going()
     const isSame = facts.stripes?.generation === stripes.generation
     if (!isSame && version > object.version) throw newerVersion(object.id, version)
-    await this.#store.index.flush()
     const isSound = isSame && (await this.#objects.isShareSound(facts))
+    const unlisted = isSound ? await this.#notListed(object.id, facts, stripes.share) : undefined
     // A shard that was lost since must be here again, and durable, before it is said that the share is.
     const fresh = [...digestsOf(stripes.share)].filter((shard) => {
-      const isKept = isSound && this.#references.refersTo(digestOf(object.id), shard)
-      return !isKept || !this.#chunks.exists(addressFromDigest(shard))
+      const id = addressFromDigest(shard)
+      const isKept = unlisted !== undefined && !unlisted.has(id)
+      return !isKept || !this.#chunks.exists(id)
     })
     if (isSound && fresh.length === 0 && version >= object.version) return this.#store.journal.mustBeReady()
     const share = packDigests(fresh)
@@ -164,18 +172,39 @@ export class ObjectCopies {
     await this.#objects.rewrite({ ...object, version: newest, stripes: { ...stripes, share } }, facts)
   }
 
+  /** Those of the shards given that the share does not list. */
+  async #notListed(object: Address, { stripes }: ObjectFacts, given: Uint8Array): Promise<Set<Address>> {
+    const unlisted = new Set(Array.from(digestsOf(given), addressFromDigest))
+    for await (const shards of sharedShards(this.#chunks, digestOf(object), stripes?.sharePages ?? NONE))
+      for (const shard of shards) unlisted.delete(addressFromDigest(shard))
+    return unlisted
+  }
+
+  /**
+   * An object whose record is damaged is no copy of it: it is put again, or copied from elsewhere. A delete stays one, of
+   * the lowest version since its own is not known: any other target that knows of it writes it anew here.
+   */
+  async #soundVersionOf(id: Address, entry: IndexEntry): Promise<Exclude<KnownVersion, { tag: 'absent' }> | undefined> {
+    try {
+      return await this.#versionOf(id, entry)
+    } catch (error) {
+      if (!isKind(error, 'Integrity')) throw error
+      return entry.isTombstone ? { tag: 'tombstone', version: 0 } : undefined
+    }
+  }
+
   /** A record never changes, so that one which was read lately need not be read again: repair asks for all of them. */
   async #versionOf(id: Address, entry: IndexEntry): Promise<Exclude<KnownVersion, { tag: 'absent' }>> {
     if (!entry.isTombstone) {
-      const recent = this.#recent.get(id)
-      if (recent?.lsn === entry.lsn) return recent
+      const recent = this.#objects.versions.get(id)
+      if (recent?.lsn === entry.lsn && !this.#store.isDamagedAt(entry.place)) return recent
       const { version, stripes } = await this.#objects.readFacts(entry)
       const plain = { tag: 'object', version, lsn: entry.lsn } as const
-      const object: KnownObject = stripes === undefined ? plain : { ...plain, isStriped: true }
-      this.#recent.add(id, object)
+      const object: RecordVersion = stripes === undefined ? plain : { ...plain, isStriped: true }
+      this.#objects.versions.add(id, object)
       return object
     }
-    const payload = entry.inline ?? (await this.#store.journal.read(entry.place)).payload
+    const { payload } = await this.#store.journal.read(entry.place)
     return { tag: 'tombstone', version: tombstoneVersion(payload) }
   }
 

@@ -9,14 +9,15 @@
  */
 import { CairnError, isKind, Recent, sleep } from '@cairn/kernel'
 import { type Address, addressFromDigest, addressOf, digestOf, type Manifest } from '@cairn/wire'
-import { endLease, keep, unlease } from '../chunk/lease-core.ts'
+import { abandonLease, endLease, keep, unlease } from '../chunk/lease-core.ts'
 import * as presence from '../chunk/presence-core.ts'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
-import type { IndexEntry } from '../index/entry-codec.ts'
+import type { IndexEntry } from '../index/keydir-core.ts'
 import type { Submission } from '../journal/appender.ts'
 import type { Draft } from '../journal/group.ts'
 import { KIND, type Store } from '../store.ts'
-import { checkOwner, Holds, holdDraft, referenced } from './holds.ts'
+import { checkOwner, Holds, holdDraft } from './holds.ts'
+import { died, referredTo } from './mark-core.ts'
 import {
   decodeObject,
   digestPagesOf,
@@ -70,6 +71,15 @@ export function isCutOtherwise(
   return chunkSize !== given.chunkSize && (given.manifest !== undefined || pages.length > 0)
 }
 
+/** `lsn` is that of its record: what was written before it has a lower one. */
+export interface RecordVersion {
+  readonly tag: 'object'
+  readonly version: number
+  readonly lsn: number
+  /** Its chunks are spread over several stores. */
+  readonly isStriped?: true
+}
+
 export interface Removal {
   readonly version: number
   /** Others have agreed that it goes: that somebody holds it here no longer matters. */
@@ -86,11 +96,11 @@ type Prepared = Known | { readonly tag: 'submitted'; readonly write: Submission 
 
 export class ObjectStore {
   readonly holds: Holds
+  /** Versions of records that were read lately, for `ObjectCopies`. */
+  readonly versions = new Recent<RecordVersion>(RECENT_MAX)
   readonly #store: Store
   readonly #chunks: SegmentChunkStore
   readonly #presence: presence.Presence<Submission> = new Map()
-  /** Leases of commits whose object is not in the index yet, and the LSN at which it will be. */
-  readonly #keeping = new Map<string, number>()
   /** Facts of objects that were asked about lately. */
   readonly #recent = new Recent<ObjectFacts>(RECENT_MAX)
   #serial = 0
@@ -148,18 +158,21 @@ export class ObjectStore {
     try {
       const prepared = await this.#prepare(object, lease, other)
       if (prepared.tag !== 'submitted') {
-        endLease(this.#store.leases, lease)
+        abandonLease(this.#store.leases, lease)
         return await this.#joined(prepared)
       }
       const [record] = await prepared.write.durable()
-      this.#keeping.set(lease, record?.lsn ?? 0)
+      // Whoever put it may ask for it next. A removal that came since has taken the entry away, or will take this out.
+      if (record !== undefined && this.#entry(object.id)?.lsn === record.lsn)
+        this.#recent.add(object.id, decodeObject(record.payload))
     } catch (error) {
-      endLease(this.#store.leases, lease)
+      abandonLease(this.#store.leases, lease)
       throw error
     }
-    await this.#unlease(object)
+    await this.#settle(object, lease)
     if (other === undefined) return 'new'
-    this.#recent.remove(object.id)
+    // The chunks it was cut into before.
+    died(this.#store.marks)
     return 'present'
   }
 
@@ -167,14 +180,28 @@ export class ObjectStore {
    * What is here, if it is cut into chunks of another size. Then it is written anew as it is given: who puts an object
    * again may do so because chunks of it were lost, and those given are others.
    */
-  async #cutOtherwise({ id, manifest, chunkSize }: ObjectCommit): Promise<ObjectFacts | undefined> {
-    const facts = await this.stat(id)
-    return facts !== undefined && isCutOtherwise(facts, { manifest, chunkSize }) ? facts : undefined
+  async #cutOtherwise({
+    id,
+    manifest,
+    chunkSize,
+    size,
+    type,
+    version = 0,
+  }: ObjectCommit): Promise<ObjectFacts | undefined> {
+    try {
+      const facts = await this.stat(id)
+      return facts !== undefined && isCutOtherwise(facts, { manifest, chunkSize }) ? facts : undefined
+    } catch (error) {
+      if (!isKind(error, 'Integrity')) throw error
+      // Its record is damaged: whoever puts it again brings that back too.
+      return { size, type, chunkSize, pages: NONE, version }
+    }
   }
 
   /** Writes this as the record of an object that is here. It is no put: the object can be read all the while. */
   submitAgain(id: Address, facts: ObjectFacts): Submission {
-    return this.#store.submit([{ kind: KIND.object, flags: 0, id: digestOf(id), payload: encodeObject(facts) }])
+    const draft = { kind: KIND.object, flags: 0, id: digestOf(id), payload: encodeObject(facts) }
+    return this.#store.submit([draft], { onSettled: () => this.#recent.remove(id) })
   }
 
   /**
@@ -192,14 +219,15 @@ export class ObjectStore {
       const whole = stripes && { ...stripes, sharePages: packDigests([...kept, ...digestsOf(stripes.sharePages)]) }
       const { id, chunkSize } = object
       const renewal = this.submitAgain(id, { ...facts, chunkSize, version, pages, stripes: whole })
-      const [record] = await renewal.durable()
+      await renewal.durable()
       this.#recent.remove(object.id)
-      this.#keeping.set(lease, record?.lsn ?? 0)
     } catch (error) {
-      endLease(this.#store.leases, lease)
+      abandonLease(this.#store.leases, lease)
       throw error
     }
-    await this.#unlease(object)
+    await this.#settle(object, lease)
+    // What the record before this one referred to, and this one does not.
+    died(this.#store.marks)
   }
 
   /** Whether every page that lists what is kept of the object can be read. */
@@ -224,11 +252,25 @@ export class ObjectStore {
   async stat(id: Address): Promise<ObjectFacts | undefined> {
     const entry = this.#entry(id)
     if (entry === undefined) return undefined
-    if (entry.inline === undefined) return await this.readFacts(entry)
+    const recent = this.#recent.get(id)
+    // As long as a damaged record is taken for a sound one, nothing brings it back.
+    if (recent !== undefined && !this.#store.isDamagedAt(entry.place)) return recent
+    const record = await this.#read(id)
+    if (record === undefined) return undefined
+    const facts = decodeObject(record.payload)
     // Seen and remembered in one step: a removal comes before it, and there is no entry, or after, and takes it out.
-    const facts = decodeObject(entry.inline)
-    this.#recent.add(id, facts)
+    if (this.#entry(id)?.lsn === record.lsn) this.#recent.add(id, facts)
     return facts
+  }
+
+  /** Of a record that cannot be read nothing is remembered. */
+  async #read(id: Address): ReturnType<Store['read']> {
+    try {
+      return await this.#store.read(KIND.object, digestOf(id))
+    } catch (error) {
+      if (isKind(error, 'Integrity')) this.versions.remove(id)
+      throw error
+    }
   }
 
   /** The same object as `stat` gave lately, at once; nothing if nobody asked about it, or it has begun to go since. */
@@ -236,14 +278,12 @@ export class ObjectStore {
     return this.#recent.get(id)
   }
 
-  async readFacts({ inline, place }: IndexEntry): Promise<ObjectFacts> {
-    return decodeObject(inline ?? (await this.#store.journal.read(place)).payload)
+  async readFacts({ place }: IndexEntry): Promise<ObjectFacts> {
+    return decodeObject((await this.#store.journal.read(place)).payload)
   }
 
   /** Whether there was one. `Conflict` `referenced` while anybody holds it. */
   async remove(id: Address): Promise<boolean> {
-    // The index must know every release before it is asked who still holds the object.
-    await this.#store.index.flush()
     const decision = presence.decideRemoval(this.#presence, id, this.#isIndexed(id))
     if (decision.tag === 'absent') {
       this.#store.journal.mustBeReady()
@@ -253,19 +293,16 @@ export class ObjectStore {
       await decision.token.durable()
       return true
     }
-    if (this.holds.isHeld(id)) throw referenced(id, this.holds.owners(id))
+    if (this.holds.isHeld(id)) throw await this.holds.refusal(id)
     await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id))]).durable()
     return true
   }
 
   /** Writes a tombstone with a version, whether or not the object is here. If it is held that must be agreed on; the holds end. */
   async bury(id: Address, { version, isAgreed }: Removal): Promise<void> {
-    await this.#store.index.flush()
-    if (!isAgreed && this.holds.isHeld(id)) throw referenced(id, this.holds.owners(id))
+    if (!isAgreed && this.holds.isHeld(id)) throw await this.holds.refusal(id)
     const gone = this.holds.records(id).map((hold) => this.#store.tombstone(KIND.hold, hold))
     await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id), version), ...gone]).durable()
-    // Whoever puts it again must not find it held.
-    if (gone.length > 0) await this.#store.index.flush()
   }
 
   /** Waits until a removal that is under way is over, well or badly. */
@@ -277,7 +314,10 @@ export class ObjectStore {
   }
 
   #submitTombstones(id: Address, drafts: readonly Draft[]): Submission {
-    const onSettled = (): void => presence.settle(this.#presence, id, removal)
+    const onSettled = (): void => {
+      presence.settle(this.#presence, id, removal)
+      died(this.#store.marks)
+    }
     const removal = this.#store.submit(drafts, { freesSpace: true, onSettled })
     presence.begin(this.#presence, id, { tag: 'removal', token: removal })
     this.#recent.remove(id)
@@ -301,16 +341,6 @@ export class ObjectStore {
     return await this.#store.list(KIND.object, after, limit)
   }
 
-  /** The index knows everything up to this LSN: commits below it no longer have to keep their chunks. */
-  indexed(lsn: number): void {
-    for (const [lease, at] of this.#keeping) {
-      if (at > lsn) continue
-      this.#keeping.delete(lease)
-      endLease(this.#store.leases, lease)
-    }
-    this.holds.indexed(lsn)
-  }
-
   /**
    * Looks at every chunk and puts the object's record in line. If anything failed or was removed while it looked, what
    * it saw first may be gone, and it looks again; from the last look to the record nothing can come between.
@@ -331,15 +361,20 @@ export class ObjectStore {
     throw raced('Chunks keep going while the object is committed; try again.')
   }
 
-  /** The object keeps its chunks from now on. */
-  async #unlease({ id, manifest, upload, stripes }: ObjectCommit): Promise<void> {
-    const { leases, machine } = this.#store
-    if (manifest === undefined) unlease(leases, upload, [id])
-    const kept = stripes?.share ?? manifest?.chunkIds ?? NONE
-    for (let at = 0; at < kept.length; at += CHUNKS_PER_STEP * DIGEST_BYTES) {
+  /**
+   * The object is durable and in the index, and keeps its chunks from now on. They are marked before the commit stops
+   * keeping them: a round that listed the objects before this one reads it no more.
+   */
+  async #settle({ upload }: ObjectCommit, lease: string): Promise<void> {
+    const { leases, machine, index } = this.#store
+    const kept = [...(leases.uploads.get(lease)?.ids ?? [])] as Address[]
+    for (let at = 0; at < kept.length; at += CHUNKS_PER_STEP) {
       if (at > 0) await sleep(machine.clock, 0)
-      unlease(leases, upload, addressesIn(kept, at))
+      const step = kept.slice(at, at + CHUNKS_PER_STEP)
+      referredTo(step, (id) => void index.mark(KIND.chunk, digestOf(id)))
+      unlease(leases, upload, step)
     }
+    endLease(leases, lease)
   }
 
   #losses(): number {
@@ -398,9 +433,9 @@ export class ObjectStore {
   #submit({ id, size, type, chunkSize, owners = [], version = 0 }: ObjectCommit, staged: Staged): Submission {
     const payload = encodeObject({ size, type, chunkSize, version, ...staged })
     const draft = { kind: KIND.object, flags: 0, id: digestOf(id), payload }
-    const onSettled = (error: CairnError | undefined): void => {
+    const onSettled = (): void => {
       presence.settle(this.#presence, id, write)
-      holdsSettled(error === undefined)
+      holdsSettled()
     }
     const write = this.#store.submit([draft, ...owners.map((owner) => holdDraft(owner, id))], { onSettled })
     const holdsSettled = this.holds.expect(owners, id)

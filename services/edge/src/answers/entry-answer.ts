@@ -81,7 +81,7 @@ export class EntryAnswers {
 /** The age, and what the cache did. */
 export function toldOf(freshness: Freshness, now: number, outcome: CacheOutcome): string[] {
   const age = ageMs(freshness, now)
-  const isOld = Number.isFinite(age) && (outcome.tag !== 'forwarded' || freshness.ageAtReceiptMs >= 1000)
+  const isOld = outcome.tag !== 'forwarded' || freshness.ageAtReceiptMs >= 1000
   return [...(isOld ? ['Age', String(Math.floor(age / 1000))] : []), 'Cache-Status', cacheStatus(outcome)]
 }
 

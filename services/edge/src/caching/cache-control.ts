@@ -4,7 +4,7 @@
  */
 
 /** Past this, a number of seconds means "as long as you like" (§1.2.2). */
-const SECONDS_MAX = 2 ** 31
+export const SECONDS_MAX = 2 ** 31
 
 type Value = string | true
 

@@ -31,5 +31,5 @@ export function cacheStatus(outcome: CacheOutcome): string {
 }
 
 function wholeSeconds(ms: number): number {
-  return Number.isFinite(ms) ? Math.floor(ms / 1000) : -(2 ** 31)
+  return Math.floor(ms / 1000)
 }

@@ -75,6 +75,7 @@ describe('lifetime', () => {
     [{ 'cache-control': 'max-age=60', expires: lastYear }, 60],
     [{ 'cache-control': "max-age='60'", expires: 'Thu, 01 Jan 2037 00:00:00 GMT' }, 0],
     [{ date: DATE, expires: 'Wed, 15 Nov 2023 00:01:00 GMT' }, 60],
+    [{ date: 'wed, 15 NOV 2023 00:00:00 gmt', expires: 'WED, 15 nov 2023 00:01:00 GMT' }, 60],
     [{ expires: 'Wed, 15 Nov 2023 00:01:00 GMT' }, 60],
     [{ expires: '0' }, 0],
     [{ expires: lastYear }, 0],
@@ -96,9 +97,13 @@ describe('age', () => {
     [{ age: '100' }, NOW - 5000, 115],
     [{ date: 'Tue, 14 Nov 2023 23:59:00 GMT' }, NOW, 70],
     [{ date: 'Tue, 14 Nov 2023 23:59:00 GMT', age: '100' }, NOW, 110],
-    [{ age: 'old' }, NOW, Infinity],
-    [{ age: '0, 0' }, NOW, Infinity],
-    [{ age: '-1' }, NOW, Infinity],
+    [{ age: '100, 0' }, NOW, 110],
+    [{ age: '0, 100' }, NOW, 10],
+    [{ age: 'old' }, NOW, 10],
+    [{ age: 'old, 100' }, NOW, 10],
+    [{ age: '-1' }, NOW, 10],
+    [{ age: '100.0' }, NOW, 10],
+    [{ age: '99999999999' }, NOW, 2 ** 31 + 10],
   ] as const)
     test(`${JSON.stringify(headers)} is ${seconds} s after ten`, () =>
       assert.equal(ageMs(freshness(headers, 200, requestedAt), NOW + 10_000), seconds * 1000))

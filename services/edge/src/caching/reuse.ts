@@ -53,7 +53,7 @@ const STALE_IF_ERROR_MS = 24 * 3_600_000
 
 /** Whether the stale response may stand in for an upstream that fails, or cannot be asked. */
 export function mayStandIn(freshness: Freshness, now: number): boolean {
-  if (freshness.mustAsk || freshness.neverStale || freshness.ageAtReceiptMs === Number.POSITIVE_INFINITY) return false
+  if (freshness.mustAsk || freshness.neverStale) return false
   return -ttlMs(freshness, now) < (freshness.staleIfErrorMs ?? STALE_IF_ERROR_MS)
 }
 

@@ -1,6 +1,6 @@
 /** What is known of a response, as far as caching goes: plain data, computed once when it arrives. */
 import { parseHttpDate } from '@cairn/wire'
-import { type Directives, parseCacheControl, parseTargeted } from './cache-control.ts'
+import { type Directives, parseCacheControl, parseTargeted, SECONDS_MAX } from './cache-control.ts'
 
 /** Lower-case names, one value each. */
 export type Headers = Readonly<Record<string, string>>
@@ -17,7 +17,7 @@ export interface ResponseHead {
 export interface Freshness {
   /** From its birth at the origin; 0 is never without validation. */
   readonly lifetimeMs: number
-  /** How old it was when it came. Infinite if it says so in a way nobody can read. */
+  /** How old it was when it came. */
   readonly ageAtReceiptMs: number
   readonly receivedAt: number
   /** `no-cache`: not used without asking, however fresh. */
@@ -78,30 +78,44 @@ function lifetimeMs(head: ResponseHead, directives: Directives, isTargeted: bool
   // A targeted field stands for all the others.
   if (isTargeted) return 0
   if (headers['expires'] !== undefined) {
-    const expires = parseHttpDate(headers['expires'], receivedAt)
+    const expires = dateSeconds(headers['expires'], receivedAt)
     return expires === undefined ? 0 : Math.max(0, expires * 1000 - dateOf(head))
   }
   return isHeuristic(status) || directives.has('public') ? heuristicMs(head) : 0
 }
 
 function heuristicMs(head: ResponseHead): number {
-  const modified = parseHttpDate(head.headers['last-modified'] ?? '', head.receivedAt)
+  const modified = dateSeconds(head.headers['last-modified'] ?? '', head.receivedAt)
   if (modified === undefined) return 0
   return Math.min(HEURISTIC_MAX_MS, Math.max(0, (dateOf(head) - modified * 1000) * HEURISTIC_PART))
 }
 
 function dateOf({ headers, receivedAt }: ResponseHead): number {
-  const date = parseHttpDate(headers['date'] ?? '', receivedAt)
+  const date = dateSeconds(headers['date'] ?? '', receivedAt)
   return date === undefined ? Math.floor(receivedAt / 1000) * 1000 : date * 1000
+}
+
+/** Unix seconds; in any case, though RFC 9110 §5.6.7 wants one: what an origin meant is as clear in another. */
+function dateSeconds(text: string, nowMs: number): number | undefined {
+  const cased = text.replace(/[A-Za-z]+/g, (word) =>
+    word.length === 3 && word.toUpperCase() === 'GMT'
+      ? 'GMT'
+      : word.charAt(0).toUpperCase() + word.slice(1).toLowerCase(),
+  )
+  return parseHttpDate(cased, nowMs)
+}
+
+/** The first member of a list counts; what is no number of seconds is ignored (RFC 9111 §5.1). */
+function ageValueMs(age: string | undefined): number {
+  const first = age?.split(',', 1)[0]?.trim() ?? ''
+  return /^\d+$/.test(first) ? Math.min(Number(first), SECONDS_MAX) * 1000 : 0
 }
 
 /** RFC 9111 §4.2.3. */
 function ageAtReceiptMs(head: ResponseHead): number {
   const { headers, requestedAt, receivedAt } = head
-  const { age } = headers
-  if (age !== undefined && !/^\d+$/.test(age)) return Number.POSITIVE_INFINITY
   const apparentMs = Math.max(0, Math.floor(receivedAt / 1000) * 1000 - dateOf(head))
-  const correctedMs = Number(age ?? 0) * 1000 + (receivedAt - requestedAt)
+  const correctedMs = ageValueMs(headers['age']) + (receivedAt - requestedAt)
   return Math.max(apparentMs, correctedMs)
 }
 

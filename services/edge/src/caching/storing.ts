@@ -39,6 +39,14 @@ export function varyOf(headers: Headers): '*' | readonly string[] {
   return names.includes('*') ? '*' : [...new Set(names)].sort()
 }
 
+/** The request fields that tell one response of a key from another: what it varies on, and the coding of a coded one. */
+export function selectingNames(headers: Headers): readonly string[] {
+  const vary = varyOf(headers)
+  const names = vary === '*' ? [] : vary
+  if (headers['content-encoding'] === undefined || names.includes('accept-encoding')) return names
+  return [...names, 'accept-encoding'].sort()
+}
+
 /** Fields of a connection, not of a response. */
 const HOP_BY_HOP: readonly string[] = [
   'connection',

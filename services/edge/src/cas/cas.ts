@@ -1,21 +1,22 @@
 /**
  * The cache of bytes that came from elsewhere: chunks in a store of its own, and a table of what they are.
  *
- *     fill ─▶ BodyWriter ─▶ chunks (durable) ─▶ entry in the table ─▶ (janitor) index on disk
+ *     fill ─▶ BodyWriter ─▶ chunks (durable) ─▶ entry in the table ─▶ (janitor) records in the same store
  *
- * The table is the truth while the service runs; the index on disk is what it starts from. Chunks that no entry of it
- * needs are removed after the start.
+ * The table is the truth while the service runs; the records are what it starts from. Chunks that no entry of it needs
+ * are removed after the start.
  */
 import { CairnError, Closeable, Semaphore } from '@cairn/kernel'
-import { type Kv, type KvOperation, makeDirectories, type Platform } from '@cairn/platform'
-import { type ChunkBytes, Storage } from '@cairn/store'
+import { makeDirectories, type Platform } from '@cairn/platform'
+import { type ChunkBytes, Storage, type TableChange } from '@cairn/store'
 import { type Address, addressOf, type ByteRange, blake3 } from '@cairn/wire'
 import { CHUNK_BYTES, decodeEntry, encodeEntry, type StoredBody, type StoredEntry } from './entry.ts'
 import * as core from './entry-table-core.ts'
 
-const INDEX_BYTES_MAX = 1024 * 1024 * 1024
 /** Entries cost memory whatever their bodies have. */
 const ENTRIES_MAX = 100_000
+/** One that lists more chunks than this has room for is not found again after a restart. */
+const ENTRY_BYTES_MAX = 2 * 1024 * 1024
 const REMOVALS_PER_ROUND = 4096
 const LEASE = 'edge'
 
@@ -30,25 +31,19 @@ export class Cas extends Closeable {
   readonly bytesMax: number
   readonly #platform: Platform
   readonly #storage: Storage
-  readonly #path: string
-  #index: Kv
-  /** A commit that failed leaves an index that has to be opened again. */
-  #isIndexSpoiled = false
-  /** One write of the index at a time: whoever has waited for it knows that everything before it is written. */
+  /** One write of the records at a time: whoever has waited for it knows that everything before it is written. */
   readonly #turn = new Semaphore(1)
-  /** What the index has and the table does not: it could be read again one day, and would be back. */
+  /** What the records have and the table does not: it could be read again one day, and would be back. */
   #unread: readonly Uint8Array[] = []
   readonly #table: core.EntryTable
   /** Chunks of a former life are looked through once. */
   #orphansAfter: Address | undefined | 'done'
 
-  private constructor(platform: Platform, options: CasOptions, storage: Storage, index: Kv) {
+  private constructor(platform: Platform, options: CasOptions, storage: Storage) {
     super(platform, `cas ${options.path}`)
     this.#platform = platform
-    this.#path = `${options.path}/entries`
     this.bytesMax = options.bytesMax
     this.#storage = storage
-    this.#index = index
     this.#table = core.createTable()
   }
 
@@ -66,9 +61,8 @@ export class Cas extends Closeable {
       tombstoneKeepMs: 0,
     })
     try {
-      const index = await openIndex(platform, `${path}/entries`)
-      const cas = new Cas(platform, options, storage, index)
-      cas.#load()
+      const cas = new Cas(platform, options, storage)
+      await cas.#load()
       return cas
     } catch (error) {
       await storage.close()
@@ -77,12 +71,12 @@ export class Cas extends Closeable {
   }
 
   /** Entries of the former life whose chunks are all here. */
-  #load(): void {
+  async #load(): Promise<void> {
     const unread: Uint8Array[] = []
-    for (const { key, value } of this.#index.range({})) {
+    for await (const { key, value } of this.#storage.table.entries()) {
       const entry = decodeEntry(value)
       if (entry?.body.chunks.every((id) => this.#storage.chunks.exists(id)) === true) core.put(this.#table, entry)
-      else unread.push(key.slice())
+      else unread.push(key)
     }
     this.#unread = unread
     this.#table.dirty.clear()
@@ -107,7 +101,7 @@ export class Cas extends Closeable {
     core.remove(this.#table, entry)
   }
 
-  /** Everything stored under the key goes, for good once the index is written; how much that was. */
+  /** Everything stored under the key goes, for good once that is written; how much that was. */
   invalidate(key: string): number {
     const entries = core.entriesOf(this.#table, key)
     for (const entry of entries) core.remove(this.#table, entry)
@@ -184,7 +178,7 @@ export class Cas extends Closeable {
     if (gone > 0) this.#platform.metrics.count('edge_cas_evictions_total', {}, gone)
   }
 
-  /** One round of the janitor: the index as the table is, doomed chunks removed, and space given back. */
+  /** One round of the janitor: the records as the table is, doomed chunks removed, and space given back. */
   async tidy(): Promise<void> {
     await this.writeIndex()
     await this.#findOrphans()
@@ -194,34 +188,27 @@ export class Cas extends Closeable {
     while ((await this.#storage.compactor.compactOne()) !== undefined);
   }
 
-  /** The index is as the table was when this was called, durably. */
+  /** The records are as the table was when this was called, durably. */
   async writeIndex(): Promise<void> {
     using _turn = await this.#turn.acquire()
     const ids = [...this.#table.dirty]
     const unread = this.#unread
     if (ids.length + unread.length === 0) return
     this.#table.dirty.clear()
-    const operations = ids.map((id): KvOperation => {
-      const key = blake3(new TextEncoder().encode(id))
+    const changes = ids.map((id): TableChange => {
       const entry = this.#table.byUse.get(id)
-      return entry === undefined ? { tag: 'delete', key } : { tag: 'put', key, value: encodeEntry(entry) }
+      const value = entry === undefined ? undefined : encodeEntry(entry)
+      const isLong = value !== undefined && value.length > ENTRY_BYTES_MAX
+      return { key: blake3(new TextEncoder().encode(id)), value: isLong ? undefined : value }
     })
     try {
-      if (this.#isIndexSpoiled) await this.#reopenIndex()
-      await this.#index.commit([...unread.map((key): KvOperation => ({ tag: 'delete', key })), ...operations])
+      await this.#storage.table.write([...unread.map((key) => ({ key, value: undefined })), ...changes])
       this.#unread = []
     } catch (error) {
       // What went must not be back after a restart: it is written with the next round.
       for (const id of ids) this.#table.dirty.add(id)
-      this.#isIndexSpoiled = true
       throw error
     }
-  }
-
-  async #reopenIndex(): Promise<void> {
-    await Promise.allSettled([this.#index.close()])
-    this.#index = await openIndex(this.#platform, this.#path)
-    this.#isIndexSpoiled = false
   }
 
   async #findOrphans(): Promise<void> {
@@ -236,13 +223,8 @@ export class Cas extends Closeable {
       await this.writeIndex()
     } catch (error) {
       // A drive that refuses does not keep the service from ending.
-      this.#platform.log.warn({ error }, 'the index of the cache could not be written before the end')
+      this.#platform.log.warn({ error }, 'what the cache knows could not be written before the end')
     }
-    await this.#index.close()
     await this.#storage.close()
   }
-}
-
-async function openIndex({ kv }: Platform, path: string): Promise<Kv> {
-  return await kv.open(path, { mapBytes: INDEX_BYTES_MAX })
 }

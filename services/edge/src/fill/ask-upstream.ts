@@ -1,6 +1,6 @@
 /** One question to an upstream, asked up to three times, and the answer as far as its header. */
 import { CairnError, Deadline, isKind, type Random, type RetryPolicy, type Runtime, retry } from '@cairn/kernel'
-import type { IncomingResponse, Transport } from '@cairn/platform'
+import type { IncomingResponse, InterimListener, Transport } from '@cairn/platform'
 import { matchesWeakly, parseEntityTag } from '@cairn/wire'
 import { directivesOf, type Headers, type ResponseHead } from '../caching/stored-response.ts'
 import type { EdgeConfig } from '../config.ts'
@@ -16,6 +16,8 @@ export interface UpstreamQuestion {
   /** The entity tag a 304 would be about, if a stored response is asked about. */
   readonly storedTag: string | undefined
   readonly isValidation: boolean
+  /** Hears of answers before the final one. */
+  readonly onInterim?: InterimListener | undefined
 }
 
 /** The answer; its body must be read to its end or given up, and `patience` let go after that. */
@@ -73,13 +75,13 @@ async function askOnce(
   question: UpstreamQuestion,
   signal: AbortSignal,
 ): Promise<UpstreamAnswer> {
-  const { route, method, url, headers, body } = question
+  const { route, method, url, headers, body, onInterim } = question
   const patience = new Patience(runtime.clock, config.fill_timeout, 'the upstream', signal)
   const requestedAt = runtime.clock.wall()
   runtime.metrics.count('edge_live_fill_attempts_total', { route })
   try {
     const deadline = Deadline.after(runtime.clock, config.fill_body_timeout)
-    const asked = { method, url, headers, deadline, signal: patience.signal }
+    const asked = { method, url, headers, deadline, signal: patience.signal, onInterim }
     const response = await transport.request(body === undefined ? asked : { ...asked, body })
     patience.renew()
     const head = { status: response.status, headers: response.headers, requestedAt, receivedAt: runtime.clock.wall() }

@@ -1,12 +1,13 @@
 /** The work of a fill from an upstream: ask, judge, keep. Runs on a fill worker. */
 import { type Bus, type CairnError, toCairnError } from '@cairn/kernel'
+import { formatHttpDate } from '@cairn/wire'
 import { mayStandIn, validatorsOf } from '../caching/reuse.ts'
 import type { Headers, ResponseHead } from '../caching/stored-response.ts'
-import { isStorable, keptHeaders, type StorableRequest, updatedHeaders, varyOf } from '../caching/storing.ts'
+import { isStorable, keptHeaders, type StorableRequest, selectingNames, updatedHeaders } from '../caching/storing.ts'
 import { type FieldOf, selectingOf } from '../caching/vary.ts'
 import { BodyWriter } from '../cas/body-writer.ts'
 import type { Cas } from '../cas/cas.ts'
-import { makeEntry, type StoredEntry } from '../cas/entry.ts'
+import { entryId, makeEntry, type StoredEntry } from '../cas/entry.ts'
 import type { EdgeEvents } from '../events.ts'
 import { type Asking, askUpstream, bodyOf, giveUp, type UpstreamAnswer } from './ask-upstream.ts'
 import type { Fill, FillWork, Growth } from './fill.ts'
@@ -46,7 +47,8 @@ export function fillUpstream(around: FillSurroundings, wanted: UpstreamFill): Fi
     using held = wanted.stored === undefined ? undefined : around.cas.hold(wanted.stored.body)
     const stored = held === undefined ? undefined : wanted.stored
     try {
-      const answer = await askUpstream(asking, questionOf({ ...wanted, stored }), signal)
+      const question = { ...questionOf({ ...wanted, stored }), onInterim: fill.inform }
+      const answer = await askUpstream(asking, question, signal)
       metrics.observe('fill_latency_seconds', (clock.now() - beganAt) / 1000, { route: route.name })
       await settle(around, asking, fill, { ...wanted, stored }, answer)
       metrics.count('edge_live_fill_success_total', { route: route.name })
@@ -88,9 +90,9 @@ async function settle(
   const { key, route, stored, storable } = wanted
   if (head.status === 304 && stored !== undefined) {
     giveUp(answer)
-    const headers = updatedHeaders(stored.headers, keptHeaders(head.headers, route.responseNames))
+    const headers = updatedHeaders(stored.headers, datedHeaders(head, route))
     const entry = makeEntry({ ...stored, headers, requestedAt: head.requestedAt, receivedAt: head.receivedAt })
-    if (!fill.isOutdated) around.cas.put(entry)
+    if (!fill.isOutdated && !isOvertaken(around.cas, entry)) around.cas.put(entry)
     fill.state.set({ tag: 'stored', entry, how: 'validated' })
     return
   }
@@ -119,9 +121,8 @@ async function keep(
 ): Promise<void> {
   const { cas, events, isAmnesiac } = around
   const { key, route, fieldOf } = wanted
-  const kept: ResponseHead = { ...answer.head, headers: keptHeaders(answer.head.headers, route.responseNames) }
-  const vary = varyOf(answer.head.headers)
-  const selecting = vary === '*' ? [] : selectingOf(vary, fieldOf)
+  const kept: ResponseHead = { ...answer.head, headers: datedHeaders(answer.head, route) }
+  const selecting = selectingOf(selectingNames(answer.head.headers), fieldOf)
   const length = declaredLength(answer.head.headers)
   let writer: BodyWriter
   try {
@@ -141,17 +142,29 @@ async function keep(
   }
   fill.isWhole = true
   const body = await writer.finish()
-  if (body === undefined || fill.isOutdated) {
+  const entry = body === undefined ? undefined : makeEntry({ key, selecting, body, ...kept })
+  if (entry === undefined || fill.isOutdated || isOvertaken(cas, entry)) {
     // Whoever reads along may still need chunks that memory no longer has.
     fill.whenLeft(() => writer.handOver())
     fill.state.set({ tag: 'unkept', growth })
     return
   }
-  const entry = makeEntry({ key, selecting, body, ...kept })
   cas.put(entry)
   writer.handOver()
   fill.state.set({ tag: 'stored', entry, how: 'filled' })
-  events.publish({ topic: 'edge.fill', body: { route: route.name, status: kept.status, bytes: body.size } })
+  events.publish({ topic: 'edge.fill', body: { route: route.name, status: kept.status, bytes: entry.body.size } })
+}
+
+/** With the date of its arrival where the upstream gave none (RFC 9110 §6.6.1). */
+function datedHeaders({ headers, receivedAt }: ResponseHead, route: UpstreamRoute): Headers {
+  const kept = keptHeaders(headers, route.responseNames)
+  return kept['date'] === undefined ? { ...kept, date: formatHttpDate(Math.floor(receivedAt / 1000)) } : kept
+}
+
+/** Whether a response that was asked for later is stored already: the slower of two fills must not undo the other. */
+function isOvertaken(cas: Cas, entry: StoredEntry): boolean {
+  const id = entryId(entry)
+  return cas.entriesOf(entry.key).some((other) => other.requestedAt > entry.requestedAt && entryId(other) === id)
 }
 
 function declaredLength(headers: Headers): number | undefined {

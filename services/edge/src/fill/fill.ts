@@ -1,5 +1,6 @@
 /** One fill: what it is doing, and everybody who reads along. */
 import { CairnError, Watch } from '@cairn/kernel'
+import type { InterimListener } from '@cairn/platform'
 import type { ResponseHead } from '../caching/stored-response.ts'
 import type { Selecting } from '../caching/vary.ts'
 import type { StoredEntry } from '../cas/entry.ts'
@@ -28,6 +29,9 @@ export interface Growth {
   readonly length: number | undefined
 }
 
+/** An upstream may say so often that it is not ready yet; more is not handed on. */
+const INTERIMS_MAX = 16
+
 export type FillWork = (fill: Fill, signal: AbortSignal) => Promise<void>
 
 export class Fill implements Flight {
@@ -40,14 +44,30 @@ export class Fill implements Flight {
   isWhole = false
   isOver = false
   isOutdated = false
+  /** On the monotonic clock: until when the most patient of those who joined it waits for its header. */
+  wantedUntil = 0
   readonly #controller = new AbortController()
+  readonly #followers = new Set<InterimListener>()
+  #interims = 0
   #isPrivateTaken = false
   #onLeft: (() => void) | undefined
 
-  constructor(key: string, route: string, work: FillWork) {
+  constructor({ key, route, work }: { readonly key: string; readonly route: string; readonly work: FillWork }) {
     this.key = key
     this.route = route
     this.work = work
+  }
+
+  /** Hears of answers of the upstream before its final one, until the returned function is called. */
+  follow(listener: InterimListener): () => void {
+    this.#followers.add(listener)
+    return () => void this.#followers.delete(listener)
+  }
+
+  readonly inform: InterimListener = (status, headers) => {
+    if (this.#interims >= INTERIMS_MAX) return
+    this.#interims += 1
+    for (const listener of this.#followers) listener(status, headers)
   }
 
   /** Fires when nobody wants it any more. */

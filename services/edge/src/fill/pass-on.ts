@@ -9,7 +9,7 @@ import { type AnyContext, collect, inMemory, type Serving, serve } from '../answ
 import type { CacheOutcome } from '../caching/cache-status.ts'
 import { freshnessOf, type Headers, type ResponseHead } from '../caching/stored-response.ts'
 import type { EdgeConfig } from '../config.ts'
-import { badUpstream, inflatesTooFar } from '../errors.ts'
+import { badUpstream, inflatesTooFar, preconditionFailed } from '../errors.ts'
 import type { UpstreamRoute } from './upstream-route.ts'
 
 /** Whom it is for. */
@@ -54,10 +54,10 @@ export function passOn(
   const isBodyless = status === 204 || status === 205 || status === 304
   if (coding !== undefined && body !== undefined && !isBodyless && !accepts(asked.acceptEncoding, coding))
     return decoded(machine, asked, { status, headers, body }, told)
-  if (isUnchanged(context, head)) {
-    letGo()
-    return empty(304, [...cachingHeaders(headers), ...told])
-  }
+  const judgement = judged(context, head)
+  if (judgement !== 'proceed') letGo()
+  if (judgement === 'not-modified') return empty(304, [...cachingHeaders(headers), ...told])
+  if (judgement === 'precondition-failed') throw preconditionFailed()
   const type = headers['content-type']
   const described = [...growingHeaders(headers), ...(type === undefined ? [] : ['Content-Type', type]), ...told]
   const isHead = context.method === 'HEAD'
@@ -104,11 +104,11 @@ export async function decoded(
   return serve(asked.context, what, servingOf(runtime, asked))
 }
 
-/** Whether the client has what the upstream just sent us, which we do not keep. */
-function isUnchanged({ method, headers }: AnyContext, head: ResponseHead): boolean {
-  if (head.status !== 200) return false
+/** What the client's conditions come to, for what the upstream just sent us and we do not keep. */
+function judged({ method, headers }: AnyContext, head: ResponseHead): ReturnType<typeof judgeConditions> {
+  if (head.status !== 200) return 'proceed'
   const nowMs = head.receivedAt
   const { etag, 'last-modified': modified } = head.headers
   const current = { etag, lastModified: parseHttpDate(modified ?? '', nowMs) }
-  return judgeConditions({ method, headers, nowMs }, current) === 'not-modified'
+  return judgeConditions({ method, headers, nowMs }, current)
 }

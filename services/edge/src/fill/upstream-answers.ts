@@ -7,22 +7,22 @@
  *                                                                   ├─ stored: answer from it
  *                                                                   └─ private, and not ours ──▶ a fill of our own
  */
-import { CairnError, type Runtime } from '@cairn/kernel'
-import { CODINGS, type Inflate, type IngressResponse } from '@cairn/platform'
+import { CairnError, Cancel, Deadline, type Runtime } from '@cairn/kernel'
+import type { Inflate, IngressResponse, InterimListener } from '@cairn/platform'
 import { accepts, knownCoding, preferredCoding } from '../answers/accept-encoding.ts'
-import { type EntryAnswers, toldOf } from '../answers/entry-answer.ts'
+import { type EntryAnswers, headerArray, toldOf } from '../answers/entry-answer.ts'
 import { type AnyContext, serve } from '../answers/serve.ts'
 import type { CacheOutcome } from '../caching/cache-status.ts'
 import { invalidatedBy } from '../caching/invalidation.ts'
 import { mayStandIn, type RequestDirectives, requestDirectives, useOf } from '../caching/reuse.ts'
-import { type Headers, ttlMs } from '../caching/stored-response.ts'
+import { freshnessOf, type Headers, ttlMs } from '../caching/stored-response.ts'
 import { keptHeaders } from '../caching/storing.ts'
 import { type FieldOf, isSelected, selectingOf } from '../caching/vary.ts'
 import type { StoredEntry } from '../cas/entry.ts'
 import type { EdgeConfig } from '../config.ts'
 import { badUpstream, methodNotAllowed, notAllowed, notCached } from '../errors.ts'
 import { askUpstream, bodyOf, giveUp, type UpstreamAnswer } from './ask-upstream.ts'
-import type { FillState, Growth } from './fill.ts'
+import type { Fill, FillState, Growth } from './fill.ts'
 import { type FillSurroundings, fillUpstream, type UpstreamFill } from './fill-upstream.ts'
 import { isFinal, type Joined } from './fills.ts'
 import { type Asked, decoded, type Passing, passOn, servingOf } from './pass-on.ts'
@@ -30,6 +30,8 @@ import type { UpstreamRoute } from './upstream-route.ts'
 
 /** Another client's answer was private, or selected by something else; after this many, something is odd. */
 const JOINS_MAX = 4
+/** For the disk to take the rest of a response that is all here. */
+const SETTLE_MS = 250
 
 export interface UpstreamAnswersOptions extends FillSurroundings {
   readonly runtime: Runtime
@@ -58,7 +60,10 @@ export class UpstreamAnswers {
 
   /** At once where a stored response will do. */
   answer(context: AnyContext, route: UpstreamRoute, path: string): IngressResponse | Promise<IngressResponse> {
-    const wanted = this.#wanted(context, route, path)
+    return this.#answer(this.#wanted(context, route, path), true)
+  }
+
+  #answer(wanted: Wanted, mayWait: boolean): IngressResponse | Promise<IngressResponse> {
     const { request, key, config } = wanted
     const now = this.#around.runtime.clock.wall()
     const entries = this.#around.cas.entriesOf(key)
@@ -70,9 +75,28 @@ export class UpstreamAnswers {
     }
     if (request.onlyIfCached) throw notCached()
     if (config.mode === 'offline') return this.#offline(wanted, entry, now)
+    const flight = flightKey(wanted, entry ?? entries.at(-1))
+    const settling = mayWait ? this.#around.fills.settling(flight) : undefined
+    if (settling !== undefined) return this.#whenSettled(wanted, settling)
     const why = entry === undefined ? (entries.length > 0 ? 'vary-miss' : 'uri-miss') : whyOf(request)
     this.#around.runtime.metrics.count('edge_cache_misses_total', { cause: entry === undefined ? 'cold' : 'stale' })
-    return this.#fill(wanted, entry, why, flightKey(wanted, entry ?? entries.at(-1)))
+    return this.#fill(wanted, entry, why, flight)
+  }
+
+  /**
+   * A response that is all here is stored as soon as the disk has it: a moment's wait, and the upstream is asked with its
+   * validators, or not at all. A disk that takes longer is not waited for.
+   */
+  async #whenSettled(wanted: Wanted, fill: Fill): Promise<IngressResponse> {
+    const { clock } = this.#around.runtime
+    const { signal } = wanted.context
+    using cancel = new Cancel({ signals: [signal], deadline: Deadline.after(clock, SETTLE_MS) })
+    try {
+      await fill.state.until(isFinal, { signal: cancel.signal })
+    } catch (error) {
+      if (signal.aborted) throw error
+    }
+    return await this.#answer(wanted, false)
   }
 
   /** An unsafe method: handed on, never kept, and what it may have changed is forgotten. */
@@ -83,7 +107,8 @@ export class UpstreamAnswers {
     const type = context.headers.slot('content-type')
     const headers = type === undefined ? wanted.headers : { ...wanted.headers, 'content-type': type }
     const { url } = wanted
-    const question = { route: route.name, method: context.method, url, headers, body }
+    const onInterim = this.#informing(wanted)
+    const question = { route: route.name, method: context.method, url, headers, body, onInterim }
     const asking = this.#around.asking()
     const answer = await askUpstream(asking, { ...question, storedTag: undefined, isValidation: false }, context.signal)
     const gone = invalidatedBy(url, answer.head.status, answer.head.headers)
@@ -105,8 +130,8 @@ export class UpstreamAnswers {
   /** How much that was. */
   #invalidate(route: UpstreamRoute, url: URL): number {
     const { cas, fills, runtime } = this.#around
-    const keys = ['identity', ...CODINGS].map((coding) => route.key(url, coding))
-    const gone = keys.reduce((sum, key) => sum + cas.invalidate(key) + fills.invalidate(key), 0)
+    const key = route.key(url)
+    const gone = cas.invalidate(key) + fills.invalidate(key)
     if (gone > 0) runtime.metrics.count('edge_invalidations_total', { route: route.name }, gone)
     return gone
   }
@@ -126,7 +151,7 @@ export class UpstreamAnswers {
       config: this.#around.config(),
       route,
       url,
-      key: route.key(url, coding),
+      key: route.key(url),
       headers: sent,
       fieldOf: (name) => sent[name],
       request: requestDirectives(fields.get('cache-control'), fields.get('pragma')),
@@ -163,7 +188,8 @@ export class UpstreamAnswers {
   #refresh(wanted: Wanted, entry: StoredEntry): void {
     const { fills } = this.#around
     const work = fillUpstream(this.#around, this.#toFill(wanted, entry, 'GET'))
-    fills.background(flightKey(wanted, entry), wanted.route.name, work, wanted.context.draining)
+    const order = { key: flightKey(wanted, entry), route: wanted.route.name, work }
+    fills.background(order, wanted.context.draining)
   }
 
   #toFill(
@@ -187,11 +213,15 @@ export class UpstreamAnswers {
     const isHead = context.method === 'HEAD' && entry === undefined
     let isAlone = isHead || wanted.request.directives.has('no-store') || fills.isUnshared(wanted.key)
     let key = flight
+    const mayShare = (state: FillState): boolean => isReusable(state, wanted.request, this.#around.runtime.clock.wall())
     const work = fillUpstream(this.#around, this.#toFill(wanted, entry, isHead ? 'HEAD' : 'GET'))
     for (let joins = 1; ; joins += 1) {
-      const joined = isAlone ? fills.alone(key, route.name, work) : fills.join(key, route.name, work)
+      const order = { key, route: route.name, work }
+      const leftMs = context.deadline.remaining()
+      const joined = isAlone ? fills.alone(order, leftMs) : fills.join(order, leftMs, mayShare)
+      const unfollow = joined.fill.follow(this.#informing(wanted))
       try {
-        const state = await settled(joined, context)
+        const state = await settled(joined, context).finally(unfollow)
         const answer = this.#fromState(wanted, joined, state, why)
         if (answer !== undefined) return await answer
         if (joins >= JOINS_MAX) throw badUpstream('gives every client another answer')
@@ -206,6 +236,11 @@ export class UpstreamAnswers {
     }
   }
 
+  /** What the upstream says before its answer goes on to the client, with the headers that its answer may have. */
+  #informing({ context, route }: Wanted): InterimListener {
+    return (status, headers) => context.inform(status, headerArray(keptHeaders(headers, route.responseNames)))
+  }
+
   /** The answer that a state gives us; nothing if it is for somebody else. Lets go of `joined` when that is due. */
   #fromState(
     wanted: Wanted,
@@ -218,7 +253,8 @@ export class UpstreamAnswers {
     switch (state.tag) {
       case 'growing':
       case 'unkept': {
-        if (!isSelected(state.growth.selecting, wanted.fieldOf)) return undefined
+        const { selecting, head } = state.growth
+        if (!isSelected(selecting, wanted.fieldOf, head.headers['content-language'])) return undefined
         return this.#readAlong(wanted, joined, state.growth, { tag: 'forwarded', why, stored: true, collapsed })
       }
       case 'stored': {
@@ -293,6 +329,25 @@ async function settled({ fill }: Joined, { headers, signal }: AnyContext): Promi
   const waitsForEnd = ['range', 'if-none-match', 'if-match', 'if-modified-since', 'if-unmodified-since'] as const
   const isPatient = waitsForEnd.some((name) => headers.slot(name) !== undefined)
   return await fill.state.until((state) => (isPatient ? isFinal(state) : state.tag !== 'asking'), { signal })
+}
+
+/**
+ * Whether a request that comes after the header may be given this answer: only where a stored copy of it would be used
+ * without asking. Until it is durable, and that takes a while on a disk, a fill could otherwise answer from the past.
+ */
+function isReusable(state: FillState, request: RequestDirectives, now: number): boolean {
+  switch (state.tag) {
+    case 'asking':
+      return true
+    case 'growing':
+    case 'unkept':
+      return useOf(freshnessOf(state.growth.head), request, now) !== 'validate'
+    case 'stored':
+      return useOf(state.entry.freshness, request, now) !== 'validate'
+    case 'private':
+    case 'failed':
+      return false
+  }
 }
 
 function outcomeOf(

@@ -58,9 +58,9 @@ export class UpstreamRoute {
     return joinUrl(this.base, query === '' ? path : `${path}?${query}`)
   }
 
-  /** What is asked for, in one spelling; the coding is part of it, since each is a representation of its own. */
-  key(url: URL, coding: string): string {
-    return `u ${this.name}\n${url.pathname}${url.search}\n${coding}`
+  /** What is asked for, in one spelling. The fields that select among its responses are kept with each response. */
+  key(url: URL): string {
+    return `u ${this.name}\n${url.pathname}${url.search}`
   }
 
   #keptQuery(queryText: string): string {

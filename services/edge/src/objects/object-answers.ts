@@ -64,6 +64,9 @@ interface HotObject {
   plain?: { readonly dress: Dress; readonly answer: IngressResponse }
 }
 
+/** What is known of whoever waits for bytes. */
+type Waiting = Pick<AnyContext, 'corrId' | 'deadline' | 'signal'>
+
 const FROM_MEMORY = { kind: 'memory' }
 
 export class ObjectAnswers {
@@ -83,21 +86,21 @@ export class ObjectAnswers {
   }
 
   /** All of a small object: a directory, say. `TooLarge` past the bound. */
-  async bytes(context: AnyContext, id: Address, bytesMax: number): Promise<Uint8Array> {
+  async bytes(context: Waiting, id: Address, bytesMax: number): Promise<Uint8Array> {
     const hot = this.#hot.get(id)
     if (hot !== undefined) return hot.bytes
     const [entry] = this.#around.cas.entriesOf(objectKey(id))
     if (entry !== undefined) return await collect(this.#readStored(entry.body), bytesMax)
     const fromStorage = await this.#storedBytes(context, id, bytesMax)
     if (fromStorage !== undefined) return fromStorage
-    using joined = this.#joinProviders(id)
+    using joined = this.#joinProviders(context, id)
     const state = await joined.fill.state.until(isFinal, { signal: context.signal })
     if (state.tag === 'stored') return await collect(this.#readStored(state.entry.body), bytesMax)
     if (state.tag === 'unkept') return await collect(state.growth.body.read(context.signal), bytesMax)
     throw failureOf(state, id)
   }
 
-  async #storedBytes(context: AnyContext, id: Address, bytesMax: number): Promise<Uint8Array | undefined> {
+  async #storedBytes(context: Waiting, id: Address, bytesMax: number): Promise<Uint8Array | undefined> {
     try {
       return await this.#around.storage?.get(id, bytesMax, this.#callContext(context))
     } catch (error) {
@@ -197,14 +200,14 @@ export class ObjectAnswers {
     return { status: shown, headers: [...own, ...told], ...(context.method === 'HEAD' ? {} : { body }) }
   }
 
-  #joinProviders(id: Address): Joined {
+  #joinProviders({ deadline }: Waiting, id: Address): Joined {
     const { fills, providers } = this.#around
     if (providers === undefined) throw noSuchObject(id)
-    return fills.join(objectKey(id), 'b3', providers.work(id))
+    return fills.join({ key: objectKey(id), route: 'b3', work: providers.work(id) }, deadline.remaining())
   }
 
   async #fromProviders(context: AnyContext, id: Address, dress: Dress): Promise<IngressResponse> {
-    const joined = this.#joinProviders(id)
+    const joined = this.#joinProviders(context, id)
     this.#around.runtime.metrics.count('edge_cache_misses_total', { cause: 'cold' })
     try {
       const { headers, signal } = context
@@ -271,7 +274,7 @@ export class ObjectAnswers {
     return { metrics, nowMs: clock.wall(), multiRange: this.#around.config().http.enable_multi_range, route }
   }
 
-  #callContext({ corrId, signal }: AnyContext): CallContext {
+  #callContext({ corrId, signal }: Waiting): CallContext {
     return { deadline: Deadline.after(this.#around.runtime.clock, BODY_MS), corrId, signal }
   }
 }

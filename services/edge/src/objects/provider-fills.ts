@@ -1,6 +1,15 @@
 /** Objects from whoever the index says has them: each chunk is proved before anybody sees it. */
 import { Caller, type IndexClient, NO_SCOPES, type StorageClient, storageClient } from '@cairn/clients'
-import { Breakers, type Bus, CairnError, Deadline, isKind, type Runtime, toCairnError } from '@cairn/kernel'
+import {
+  BREAKER_DEFAULT,
+  Breakers,
+  type Bus,
+  CairnError,
+  Deadline,
+  isKind,
+  type Runtime,
+  toCairnError,
+} from '@cairn/kernel'
 import { GuardedTransport, type Lookup, type Transport, UrlPolicy } from '@cairn/platform'
 import { type Address, addressOf, chunkAddress, type Manifest, verifyChunk } from '@cairn/wire'
 import { BodyWriter } from '../cas/body-writer.ts'
@@ -35,22 +44,18 @@ export interface ProviderOptions {
 
 export class ProviderFills {
   readonly #options: ProviderOptions
-  readonly #breakers: Breakers
+  /** For their janitor. */
+  readonly breakers: Breakers
   /** Hosts by the number their breaker has: a number may be shown, a host not. */
   readonly #slots = new Map<string, number>()
 
   constructor(options: ProviderOptions) {
     this.#options = options
-    this.#breakers = new Breakers(options.runtime)
-  }
-
-  /** Keeps the breakers of providers; ends with the signal. */
-  async janitor(signal: AbortSignal): Promise<void> {
-    await this.#breakers.janitor(signal)
+    this.breakers = new Breakers(options.runtime, BREAKER_DEFAULT, { queue: 'provider-outcomes' })
   }
 
   close(): void {
-    this.#breakers.close()
+    this.breakers.close()
   }
 
   work(id: Address): FillWork {
@@ -109,7 +114,7 @@ export class ProviderFills {
     const slot = this.#slots.get(base.host) ?? this.#slots.size % SLOTS_MAX
     this.#slots.set(base.host, slot)
     const target = `provider-${slot}`
-    return storageClient(new Caller({ runtime, transport, base, target, breakers: this.#breakers, grant: NO_SCOPES }))
+    return storageClient(new Caller({ runtime, transport, base, target, breakers: this.breakers, grant: NO_SCOPES }))
   }
 
   async #take(

@@ -8,7 +8,7 @@ import { FILE_RESPONSES } from './objects.ts'
 import { restOf } from './rest-of-path.ts'
 
 const PAGE_RESPONSES = { ...FILE_RESPONSES, 308: { description: 'A directory: the same with a slash.' } } as const
-const PAGE_ERRORS = { ...READ_ERRORS, ...FILL_ERRORS, integrity: 502 } as const
+const PAGE_ERRORS = { ...READ_ERRORS, ...FILL_ERRORS, directory_too_large: 422, integrity: 502 } as const
 
 export function nameRoutes({ sites }: EdgeParts): RouteTable {
   return [

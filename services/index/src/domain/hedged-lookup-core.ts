@@ -2,19 +2,22 @@
  * The decisions of a hedged lookup; `hedged-lookup.ts` runs the legs.
  *
  *     start ─▶ α legs ─┬─ quorum of signed records ──▶ gather a little more ─▶ found, the others are aborted
- *                      ├─ none by the hedge delay ───▶ β more legs
+ *                      ├─ none by the hedge delay, or
+ *                      │  all answered, nothing ─────▶ β more legs
  *                      ├─ a leg failed ──────────────▶ the next unused one takes its place, at once
  *                      │                               (none left: the same again after a pause, three times in all)
- *                      ├─ α legs answered, nothing ──▶ nobody has it
- *                      ├─ nothing left to ask ───────▶ failed: too few answered to say that nobody has it
+ *                      ├─ every source answered ─────▶ not found
+ *                      ├─ nothing left to ask ───────▶ failed: too few answered to say that there is no provider
  *                      └─ budget over ───────────────▶ out of time, or, a moment before, what was found by then
  *
  * Legs are numbers from 0, the preferred first; those below α are the first wave. A failure never counts as an answer.
+ * A source is what legs know from: an index of its own, or the one network that several legs lead into. It has answered
+ * when α of its legs have, or all if there are fewer. Not found takes α + β sources, or all if there are fewer.
  */
 
 export interface LookupShape {
-  /** Ways there are to ask. */
-  readonly legs: number
+  /** The source of each way there is to ask. */
+  readonly sources: readonly string[]
   readonly alpha: number
   readonly beta: number
   /** Signed records of different providers that satisfy. */
@@ -25,7 +28,7 @@ export interface LookupShape {
 
 type LegState = 'running' | 'pausing' | 'answered' | 'failed'
 
-export type LookupEnd = 'found' | 'nobody' | 'failed' | 'timeout'
+export type LookupEnd = 'found' | 'not-found' | 'failed' | 'timeout'
 
 export type LookupPhase =
   | { readonly tag: 'asking' }
@@ -64,18 +67,16 @@ export function createLookup(shape: LookupShape): LookupCore {
   }
 }
 
-/** The first wave. With nobody to ask, nobody has it. */
+/** The first wave. Without a way to ask there is no provider. */
 export function begin(lookup: LookupCore): LookupStep[] {
-  if (lookup.shape.legs === 0) return end(lookup, 'nobody')
+  if (lookup.shape.sources.length === 0) return end(lookup, 'not-found')
   return startMore(lookup, lookup.shape.alpha)
 }
 
 /** The first wave has had its time. */
 export function delayOver(lookup: LookupCore): LookupStep[] {
   if (lookup.phase.tag !== 'asking' || lookup.isHedged) return []
-  const steps = startMore(lookup, lookup.shape.beta)
-  lookup.isHedged = steps.length > 0
-  return steps
+  return secondWave(lookup, lookup.shape.beta)
 }
 
 /** A leg named somebody. */
@@ -137,18 +138,38 @@ export function budgetOver(lookup: LookupCore): LookupStep[] {
 
 function judge(lookup: LookupCore): LookupStep[] {
   if (lookup.phase.tag === 'ended') return []
-  const { shape, legs } = lookup
-  const isBusy = legs.some(({ state }) => state === 'running' || state === 'pausing')
-  const answered = legs.filter(({ state }) => state === 'answered').length
-  const isAnswered = answered >= Math.min(shape.alpha, shape.legs)
+  const isBusy = lookup.legs.some(({ state }) => state === 'running' || state === 'pausing')
   if (lookup.hasAny) return isBusy ? [] : end(lookup, 'found')
-  if (isAnswered) return end(lookup, 'nobody')
-  return isBusy ? [] : end(lookup, 'failed')
+  if (haveAnswered(lookup)) return end(lookup, 'not-found')
+  if (isBusy) return []
+  // All who were asked have spoken, and others may know more: there is nothing to wait for.
+  const more = secondWave(lookup, Math.max(1, lookup.shape.beta))
+  return more.length > 0 ? more : end(lookup, 'failed')
+}
+
+/** Whether as many sources as there have to be have answered. */
+function haveAnswered({ shape, legs }: LookupCore): boolean {
+  const { sources, alpha, beta } = shape
+  const answers = new Map<string, { legs: number; answered: number }>()
+  for (const [at, source] of sources.entries()) {
+    const row = answers.get(source) ?? { legs: 0, answered: 0 }
+    row.legs += 1
+    if (legs[at]?.state === 'answered') row.answered += 1
+    answers.set(source, row)
+  }
+  const done = [...answers.values()].filter((row) => row.answered >= Math.min(alpha, row.legs)).length
+  return done >= Math.min(alpha + beta, answers.size)
+}
+
+function secondWave(lookup: LookupCore, count: number): LookupStep[] {
+  const steps = startMore(lookup, count)
+  lookup.isHedged ||= steps.length > 0
+  return steps
 }
 
 function startMore(lookup: LookupCore, count: number): LookupStep[] {
   const steps: LookupStep[] = []
-  while (steps.length < count && lookup.legs.length < lookup.shape.legs) {
+  while (steps.length < count && lookup.legs.length < lookup.shape.sources.length) {
     steps.push({ tag: 'start', leg: lookup.legs.length })
     lookup.legs.push({ state: 'running', tries: 1 })
   }

@@ -15,6 +15,7 @@ import type { Leg, Provider } from '@cairn/routing'
 import type { Address } from '@cairn/wire'
 import * as core from './hedged-lookup-core.ts'
 import { mergeProviders, type ProviderSet } from './provider-set.ts'
+import type { RecentAnswers } from './recent-answers.ts'
 
 export interface LookupPolicy {
   readonly alpha: number
@@ -29,6 +30,7 @@ export interface LookupOptions {
   readonly policy: LookupPolicy
   readonly deadline: Deadline
   readonly signal?: AbortSignal | undefined
+  readonly recent: RecentAnswers
 }
 
 /** How the two waves did; a wave's time ends with its first signed record, or with the lookup. */
@@ -67,6 +69,9 @@ export async function hedgedLookup(
   return await new LookupRun(runtime, breakers, cid, legs, options).run()
 }
 
+/** A leg that was silent for this many times as long as another took is not merely slower. */
+const HUNG_FACTOR = 4
+
 class LookupRun {
   readonly #runtime: Runtime
   readonly #breakers: Breakers
@@ -79,6 +84,8 @@ class LookupRun {
   #betaAt: number | undefined
   readonly #foundAt: { alpha?: number; beta?: number } = {}
   #providers: ProviderSet = []
+  /** How long the first answer of any leg took. */
+  #fastestMs = Number.POSITIVE_INFINITY
   readonly #timers = new Set<Timer>()
   readonly #cancels = new Set<Cancel>()
   readonly #running = new Set<Promise<void>>()
@@ -92,7 +99,8 @@ class LookupRun {
     this.#legs = legs
     this.#options = options
     this.#startedAt = runtime.clock.now()
-    this.#core = core.createLookup({ legs: legs.length, alpha, beta, quorum, tries: RETRY.lookup.tries })
+    const sources = legs.map(({ knowledge }) => knowledge)
+    this.#core = core.createLookup({ sources, alpha, beta, quorum, tries: RETRY.lookup.tries })
   }
 
   async run(): Promise<LookupOutcome> {
@@ -184,16 +192,41 @@ class LookupRun {
   }
 
   async #ask(at: number, leg: Leg, signal: AbortSignal): Promise<void> {
-    const { deadline } = this.#options
+    const { deadline, recent } = this.#options
+    const { clock } = this.#runtime
     using passage = this.#breakers.admit(leg.target)
+    const askedAt = clock.now()
+    const said = { anything: false }
+    const note = (): void => {
+      said.anything = true
+      recent.note(leg.target, clock.now())
+      this.#fastestMs = Math.min(this.#fastestMs, clock.now() - askedAt)
+    }
+    const onProvider = (provider: Provider): void => {
+      note()
+      this.#found(at, provider)
+    }
     try {
-      await leg.find(this.#cid, { deadline, signal, onProvider: (provider) => this.#found(at, provider) })
+      await leg.find(this.#cid, { deadline, signal, onProvider })
+      note()
       passage.report('ok')
     } catch (error) {
-      // Out of time is the target's doing; being slower than another is not.
-      passage.report(signal.aborted && !deadline.expired ? 'ok' : 'failed')
+      if (!signal.aborted || deadline.expired) passage.report('failed')
+      else if (said.anything) passage.report('ok')
+      else passage.report(this.#isSilent(leg, clock.now() - askedAt) ? 'failed' : 'abandoned')
       throw error
     }
+  }
+
+  /**
+   * A target that runs out of time has failed; one that is merely slower than another has not. A leg hangs if it was silent
+   * for as long as answers are gathered and for several times as long as another took, and its target answered no
+   * earlier lookup of the last minute either.
+   */
+  #isSilent({ target }: Leg, ranMs: number): boolean {
+    const { policy, recent, signal } = this.#options
+    if (signal?.aborted === true || ranMs < Math.max(policy.gatherMs, HUNG_FACTOR * this.#fastestMs)) return false
+    return !recent.has(target, this.#runtime.clock.now())
   }
 
   #found(at: number, provider: Provider): void {

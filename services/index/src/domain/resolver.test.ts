@@ -21,6 +21,7 @@ test('a lookup whose own budget ends first is a timeout, and nothing of it is ke
     legs: () => [
       {
         target: 'peer',
+        knowledge: 'peer',
         find: async (_cid: string, options: { signal: AbortSignal }) => await sleep(runtime.clock, 1e9, options),
       },
     ],

@@ -20,6 +20,7 @@ import { type Cached, type Finding, NOTHING, type Question, questionKey } from '
 import { hedgedLookup, type LookupPolicy, legsWanted } from './hedged-lookup.ts'
 import { type NameSource, namesVersion } from './name-source.ts'
 import { digestOfProviders, mergeProviders, type ProviderSet } from './provider-set.ts'
+import { RecentAnswers } from './recent-answers.ts'
 
 export interface ResolverParts {
   readonly config: () => IndexConfig
@@ -36,6 +37,7 @@ export interface ResolverParts {
 export class Resolver {
   readonly #runtime: Runtime
   readonly #parts: ResolverParts
+  readonly #recent = new RecentAnswers()
 
   constructor(runtime: Runtime, parts: ResolverParts) {
     this.#runtime = runtime
@@ -109,13 +111,12 @@ export class Resolver {
       acceptUnsigned: dht.accept_unsigned,
     }
     const legs = this.#legs(cid, legsWanted(policy), passedOn === true)
-    const options = { policy, deadline, signal }
+    const options = { policy, deadline, signal, recent: this.#recent }
     const { end, providers, hedge } = await hedgedLookup(this.#runtime, this.#parts.breakers, cid, legs, options)
     const all = mergeProviders(here, providers)
     if (all.length > 0) return found(all, providers.length > 0 ? 'dht' : 'db', hedge)
     if (end === 'timeout') throw timedOut('the lookup')
-    if (end === 'failed')
-      throw upstreamUnready('Too few of those who could know who holds this answered; try again soon.')
+    if (end === 'failed') throw upstreamUnready('Too few of those who may know a provider answered; try again soon.')
     this.#runtime.metrics.count('dht_errors_total', { kind: 'not_found' })
     return NOTHING
   }

@@ -32,7 +32,7 @@ import {
   TILE_WIDTH,
 } from '@cairn/tlog'
 import { equalBytes } from '@cairn/wire'
-import { refusal } from './refusal.ts'
+import { refusal, refusalIn } from './refusal.ts'
 
 /** What was proved, whole: never half of it. */
 export interface Standing {
@@ -95,11 +95,32 @@ export class LogTail {
   /** Looks at the log once; what is proved now. Throws what is wrong, or why it cannot be asked; then nothing moved. */
   async look(ask: Asking): Promise<Standing> {
     this.#ask = ask
+    try {
+      return await this.#look(ask)
+    } catch (error) {
+      const reason = refusalIn(error)?.reason
+      if (reason === 'older_than_pin' || reason === 'forked') await this.#showPin(ask)
+      throw error
+    }
+  }
+
+  /** A log that was put back from an older copy does not know it; what was seen here tells it, if it will hear. */
+  async #showPin(ask: Asking): Promise<void> {
+    const note = this.#pin?.checkpoint
+    if (note === undefined) return
+    try {
+      await this.#options.client.showCheckpoint(new TextEncoder().encode(note), ask())
+    } catch (error) {
+      if (!(error instanceof CairnError)) throw error
+    }
+  }
+
+  async #look(ask: Asking): Promise<Standing> {
     const { client, trust, verifier, clock } = this.#options
     const note = await client.checkpoint(ask())
     const { size, root } = parseCheckpoint(parseNote(note).text)
     verifyCheckpoint(note, undefined, trust, verifier, { now: clock.wall() })
-    const pin: Pin = { trust, size, root }
+    const pin: Pin = { trust, size, root, checkpoint: new TextDecoder().decode(note) }
     const known = Math.max(this.#pin?.size ?? 0, this.#frontier.size)
     if (size < known) throw refusal('older_than_pin', `The log shows ${size} entries; ${known} were seen before.`)
     const tiles = await this.#readHashes(pin)

@@ -1,6 +1,6 @@
 /** A registry elsewhere, asked over HTTP. */
 import { Caller, NO_SCOPES, type RegistryClient, registryClient } from '@cairn/clients'
-import { Breakers } from '@cairn/kernel'
+import { BREAKER_DEFAULT, Breakers } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 
 export interface RemoteRegistry {
@@ -11,7 +11,7 @@ export interface RemoteRegistry {
 }
 
 export function remoteRegistry(platform: Platform, url: string): RemoteRegistry {
-  const breakers = new Breakers(platform)
+  const breakers = new Breakers(platform, BREAKER_DEFAULT, { queue: 'registry-outcomes' })
   const base = new URL(url.endsWith('/') ? url : `${url}/`)
   const { transport } = platform
   const caller = new Caller({ runtime: platform, transport, base, target: 'registry', breakers, grant: NO_SCOPES })

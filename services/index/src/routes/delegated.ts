@@ -1,7 +1,7 @@
 /** IPFS Delegated Routing v1: who holds an address, as every client of that protocol asks for it. */
-import { type IngressResponse, type RouteTable, route } from '@cairn/platform'
-import { delegatedJson, delegatedLine, NDJSON, wantsNdjson } from '@cairn/routing'
-import { type Address, addressFromCid } from '@cairn/wire'
+import { type IngressResponse, type RequestContext, type RouteTable, route } from '@cairn/platform'
+import { delegatedJson, delegatedLines, filterList, NDJSON, wantsNdjson } from '@cairn/routing'
+import { type Address, knownAddressOfCid } from '@cairn/wire'
 import { z } from 'zod'
 import { digestOfProviders } from '../domain/provider-set.ts'
 import { noProviders } from '../errors.ts'
@@ -13,6 +13,13 @@ import { rankedFor } from './providers.ts'
 /** What the protocol's clients expect an index to give at most. */
 const PROVIDERS_MAX = 64
 
+const query = z.looseObject({
+  'filter-protocols': z.string().max(1000).optional(),
+  'filter-addrs': z.string().max(1000).optional(),
+})
+
+type Asked = RequestContext<unknown, z.output<typeof query>, unknown>
+
 export function delegatedRoute(parts: IndexParts): RouteTable[number] {
   const { admission, intake } = parts
   return route({
@@ -20,8 +27,9 @@ export function delegatedRoute(parts: IndexParts): RouteTable[number] {
     path: '/routing/v1/providers/:cid',
     lane: 'inline',
     summary:
-      'Who holds the object of a CID (raw, blake3), as JSON or, where asked for, as NDJSON. With `Max-Forwards: 0`, which indexes send each other, no other index is asked.',
-    params: z.strictObject({ cid: z.string().transform((text) => addressFromCid(text)) }),
+      'Who holds the object of a CID (raw, blake3), as JSON or, where asked for, as NDJSON; an empty list for a CID of another kind. `filter-protocols` and `filter-addrs` as IPIP-484 says. With `Max-Forwards: 0`, which indexes send each other, no other index is asked.',
+    params: z.strictObject({ cid: z.string().transform((text) => knownAddressOfCid(text)) }),
+    query,
     responses: {
       200: { description: 'Peers.', schema: z.looseObject({ Providers: z.array(z.looseObject({ ID: z.string() })) }) },
       304: { description: 'The client has it.' },
@@ -30,27 +38,38 @@ export function delegatedRoute(parts: IndexParts): RouteTable[number] {
     handler: (context) => {
       const { cid } = context.params
       admission.take('routing')
+      // Nothing here has such a name. It is no mistake of the client's, who asks everybody about everything.
+      if (cid === undefined) return nothingKnown(context)
       const kept = intake.cached({ tag: 'providers', cid })
       return kept === undefined ? lookUp(parts, context, cid) : show(parts, context, cid, kept)
     },
   })
 }
 
-async function lookUp(parts: IndexParts, context: AnyContext, cid: Address): Promise<IngressResponse> {
+function nothingKnown({ headers }: AnyContext): IngressResponse {
+  const isLines = wantsNdjson(headers.get('accept'))
+  const caching = ['Cache-Control', 'public, max-age=300', 'Vary', 'Accept']
+  const type = isLines ? NDJSON : 'application/json'
+  return { status: 200, headers: ['Content-Type', type, ...caching], body: isLines ? '' : '{"Providers":[]}' }
+}
+
+async function lookUp(parts: IndexParts, context: Asked, cid: Address): Promise<IngressResponse> {
   using _place = parts.admission.enter('routing')
   const { deadline, signal } = context
   const passedOn = context.headers.get('max-forwards') === '0'
   return show(parts, context, cid, await parts.intake.lookUp({ tag: 'providers', cid, passedOn }, { deadline, signal }))
 }
 
-function show(parts: IndexParts, context: AnyContext, cid: Address, { finding }: Answered): IngressResponse {
+function show(parts: IndexParts, context: Asked, cid: Address, { finding }: Answered): IngressResponse {
   const providers = rankedFor(parts, cid, finding)
     .slice(0, PROVIDERS_MAX)
     .map(({ provider }) => provider)
   if (providers.length === 0) throw noProviders(cid)
   const isLines = wantsNdjson(context.headers.get('accept'))
+  const { 'filter-protocols': protocols, 'filter-addrs': addrs } = context.query
+  const filters = { protocols: filterList(protocols), addrs: filterList(addrs) }
   const body = (): string =>
-    isLines ? providers.map(delegatedLine).join('') : JSON.stringify(delegatedJson(providers))
+    isLines ? delegatedLines(providers, filters) : JSON.stringify(delegatedJson(providers, filters))
   const type = isLines ? NDJSON : 'application/json'
   const response = shown(context, parts.runtime.clock.wall(), {
     tag: digestOfProviders(providers),

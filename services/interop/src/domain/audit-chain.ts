@@ -2,7 +2,7 @@
  * The head of the audit chain, and where its lines lie. A line is given its number as it is submitted; a write that
  * fails takes every line after it along, so the chain goes on from the last that is durable.
  */
-import { type AuditFacts, auditLineHash, encodeAuditLine, NO_LINE } from '@cairn/clients'
+import { type AuditFacts, auditLineHash, encodeAuditLine, type LineRange, NO_LINE } from '@cairn/clients'
 import type { Address } from '@cairn/wire'
 import type { ChainPoint } from './record.ts'
 
@@ -15,6 +15,10 @@ interface LinePlace {
   readonly offset: number
 }
 
+export function seqOf(line: string): number {
+  return (JSON.parse(line) as { readonly seq: number }).seq
+}
+
 export class AuditChain {
   #submitted: ChainPoint = { count: 0, head: NO_LINE }
   #durable: ChainPoint = { count: 0, head: NO_LINE }
@@ -23,6 +27,9 @@ export class AuditChain {
   /** Lines up to this one were let go of. */
   #base = 0
   #places: LinePlace[] = []
+  /** Lines that are not where they should be, between others that are. */
+  #gaps: LineRange[] = []
+  #adopted = 0
 
   /** Lines that are durable. */
   get count(): number {
@@ -56,9 +63,27 @@ export class AuditChain {
     return this.#base + 1
   }
 
+  /** Lines that the next ones should follow and that cannot be read. */
+  get gaps(): readonly LineRange[] {
+    return this.#gaps
+  }
+
+  /** What is known of lines up to this one was given up with them. */
+  get adopted(): number {
+    return this.#adopted
+  }
+
+  /** Whether the chain has something in line that is not durable yet. */
+  get isBusy(): boolean {
+    return this.#submitted.count !== this.#durable.count
+  }
+
   /** The next lines, in order. Nothing has changed yet: `advance` once they are in line. */
-  draft(facts: readonly AuditFacts[]): { readonly lines: readonly string[]; readonly end: ChainPoint } {
-    let { count, head } = this.#submitted
+  draft(
+    facts: readonly AuditFacts[],
+    after: ChainPoint = this.#submitted,
+  ): { readonly lines: readonly string[]; readonly end: ChainPoint } {
+    let { count, head } = after
     const lines = facts.map((each) => {
       count += 1
       const bytes = encodeAuditLine({ ...each, seq: count, prev: head })
@@ -80,9 +105,10 @@ export class AuditChain {
   /** Lines are durable, in a record at this place. */
   fold(lines: readonly string[], segment: number, offset: number): void {
     for (const line of lines) {
-      const { seq } = JSON.parse(line) as { readonly seq: number }
+      const seq = seqOf(line)
       const last = this.#places.at(-1)
       if (last === undefined) this.#base = Math.max(this.#base, seq - 1)
+      else if (seq > this.#durable.count + 1) this.#gaps.push({ first: this.#durable.count + 1, last: seq - 1 })
       if (last?.segment !== segment || seq - last.seq >= STRIDE) this.#places.push({ seq, segment, offset })
       this.#durable = { count: seq, head: auditLineHash(new TextEncoder().encode(line)) }
     }
@@ -95,6 +121,16 @@ export class AuditChain {
     this.#durable = point
     this.#submitted = point
     this.#base = point.count
+  }
+
+  /** A line was written that gives up what is missing before it: the chain goes on from this point. */
+  foldAdoption(point: ChainPoint, line: string, segment: number, offset: number): void {
+    if (this.#places.length === 0) this.#base = Math.max(this.#base, point.count)
+    this.#durable = point
+    this.fold([line], segment, offset)
+    this.advance(this.#durable)
+    this.#gaps = []
+    this.#adopted = point.count
   }
 
   foldAnchor(point: ChainPoint, logIndex: number): void {

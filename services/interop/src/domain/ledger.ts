@@ -7,11 +7,23 @@
  * Never true here: a webhook is remembered and its messages are not there, or the other way round; an audit line says
  * allowed and the record is gone; an answer before the record is durable.
  */
-import type { AuditFacts } from '@cairn/clients'
-import { type CairnError, Closeable } from '@cairn/kernel'
-import { type Change, type ChangeLog, type FoldedRecord, type Living, Mailbox, RollingJournal } from '@cairn/mailbox'
+import { type AuditFacts, auditLineHash, type LineRange, sayLineRanges } from '@cairn/clients'
+import { type CairnError, Closeable, Watch, type Watching } from '@cairn/kernel'
+import {
+  type Change,
+  type ChangeLog,
+  type FoldedRecord,
+  isShortOf,
+  type Living,
+  type Loss,
+  Mailbox,
+  RollingJournal,
+} from '@cairn/mailbox'
 import type { Platform } from '@cairn/platform'
-import { AuditChain } from './audit-chain.ts'
+import { type Address, spellCount } from '@cairn/wire'
+import { noFacts } from '../audit.ts'
+import { nothingLost } from '../errors.ts'
+import { AuditChain, seqOf } from './audit-chain.ts'
 import { type ChainPoint, decodeRecord, encodeRecord, type InteropRecord, type ReplayKey } from './record.ts'
 import { ReplayKeys } from './replay-keys.ts'
 
@@ -32,6 +44,22 @@ export interface Acceptance {
   readonly audit: AuditFacts
 }
 
+/** Something that was in the journal is not there. */
+export interface Lost {
+  /** What, in a sentence. */
+  readonly detail: string
+  /** Lines of the audit that are here, and how many there are known to have been. */
+  readonly lines: number
+  readonly known: ChainPoint
+}
+
+/** What an operator gave up, and where the audit goes on. */
+export interface Adoption {
+  readonly lost: string
+  /** The number of the line that says so. */
+  readonly line: number
+}
+
 /** What is written again at once when an old segment goes: at most this, and less where segments are small. */
 const CARRY_MESSAGES_MAX = 256
 const CARRY_KEYS_MAX = 4096
@@ -45,6 +73,7 @@ export class Ledger extends Closeable {
   readonly #platform: Platform
   readonly #carryMessages: number
   readonly #carryKeys: number
+  readonly #lost = new Watch<Lost | undefined>(undefined)
   #journal: RollingJournal | undefined
 
   private constructor(platform: Platform, options: LedgerOptions) {
@@ -67,8 +96,11 @@ export class Ledger extends Closeable {
     const ledger = new Ledger(platform, options)
     try {
       const fold = (record: FoldedRecord): void => ledger.#fold(record)
-      const path = `${directory}/journal`
-      ledger.#journal = await RollingJournal.open(platform, { path, fold, ioTimeoutMs, segmentBytes })
+      const [path, witness] = [`${directory}/journal`, `${directory}/witness`]
+      const tally = (): ChainPoint => ledger.chain.point
+      const places = { path, witness, ioTimeoutMs, segmentBytes }
+      ledger.#journal = await RollingJournal.open(platform, { ...places, fold, tally })
+      ledger.#judge()
       ledger.mailbox.begin()
       return ledger
     } catch (error) {
@@ -94,6 +126,40 @@ export class Ledger extends Closeable {
   /** The registry holds this head, at this place of its log. */
   async anchor(point: ChainPoint, logIndex: number): Promise<void> {
     await this.#write('audit', { tag: 'anchor', point, logIndex }, {})
+    this.#opened().witnessSoon()
+  }
+
+  /** What was here and is not; nothing while all is. Until it is adopted everything can be read and nothing written. */
+  get lost(): Watching<Lost | undefined> {
+    return this.#lost
+  }
+
+  /** Somebody else vouches for this point: fewer lines than that, or another one there, and something was lost. */
+  async compare(known: ChainPoint): Promise<void> {
+    if (known.count <= Math.max(this.chain.adopted, this.#lost.value?.known.count ?? 0)) return
+    if (!isShortOf(this.chain.point, known) && !(await this.#isOtherAt(known))) return
+    this.#opened().lost(known)
+    this.#judge()
+  }
+
+  /** Gives up what is lost, with a line that says so, and lets writes in again. */
+  async adopt(corrId: string): Promise<Adoption> {
+    const lost = this.#lost.value
+    if (lost === undefined || this.chain.isBusy) throw nothingLost()
+    const point = lost.known.count > this.chain.count ? lost.known : this.chain.point
+    const facts: AuditFacts = {
+      ...noFacts(this.#platform.clock),
+      decision: 'allow',
+      action: 'adopt',
+      reason: 'journal_lost',
+      event: lost.detail,
+      delivery: sayLineRanges(this.#missingUpTo(point)),
+      corr_id: corrId,
+    }
+    const [line = ''] = this.chain.draft([facts], point).lines
+    await this.#opened().adopt([encodeRecord({ tag: 'adopted', point, line })])
+    this.#judge()
+    return { lost: lost.detail, line: this.chain.count }
   }
 
   /** Lines from this one on, at most `limit`, as they were written. */
@@ -103,10 +169,8 @@ export class Ledger extends Closeable {
     if (place === undefined || limit === 0 || from > this.chain.count) return found
     for await (const folded of this.#opened().read(place)) {
       const record = decodeRecord(folded)
-      const lines = record.tag === 'accepted' ? [record.line] : record.tag === 'audit' ? record.lines : []
-      for (const line of lines) {
-        const { seq } = JSON.parse(line) as { readonly seq: number }
-        if (seq >= from) found.push(line)
+      for (const line of linesOf(record)) {
+        if (seqOf(line) >= from) found.push(line)
         if (found.length === limit) return found
       }
     }
@@ -141,6 +205,40 @@ export class Ledger extends Closeable {
   protected override async release(): Promise<void> {
     await this.mailbox.close()
     await this.#journal?.close()
+  }
+
+  /** Lines that cannot be read between others, and those between the last that is here and this point. */
+  #missingUpTo({ count }: ChainPoint): readonly LineRange[] {
+    const { gaps, count: here } = this.chain
+    return count > here ? [...gaps, { first: here + 1, last: count }] : gaps
+  }
+
+  #judge(): void {
+    const loss = this.#opened().loss
+    this.#lost.set(loss === undefined ? undefined : this.#lostBy(loss))
+  }
+
+  #lostBy({ records, stretches, known }: Loss): Lost {
+    const { count: lines } = this.chain
+    const point: ChainPoint = { count: known.count, head: known.head as Address }
+    const parts = [
+      ...(lines < known.count ? [`${lines} of ${known.count} audit lines are there`] : []),
+      ...(lines === known.count && this.chain.head !== known.head ? ['its last audit line is another one'] : []),
+      ...(lines > known.count && records + stretches.length === 0
+        ? [`audit line ${known.count} is not the one that was anchored`]
+        : []),
+      ...(records > 0 ? [`up to ${spellCount(records, 'record')} at its end are missing`] : []),
+      ...(stretches.length > 0 ? [`${spellCount(stretches.length, 'place')} in it cannot be read`] : []),
+    ]
+    return { detail: `The journal is not what it was: ${parts.join(', ')}.`, lines, known: point }
+  }
+
+  /** Whether the line of this number is here and has another hash. */
+  async #isOtherAt({ count, head }: ChainPoint): Promise<boolean> {
+    if (count === 0 || count < this.chain.first || count > this.chain.count) return false
+    const [line] = await this.lines(count, 1)
+    if (line === undefined || seqOf(line) !== count) return false
+    return auditLineHash(new TextEncoder().encode(line)) !== head
   }
 
   async #write(
@@ -182,6 +280,9 @@ export class Ledger extends Closeable {
         return
       case 'anchor':
         this.chain.foldAnchor(record.point, record.logIndex)
+        return
+      case 'adopted':
+        this.chain.foldAdoption(record.point, record.line, segment, offset)
     }
   }
 
@@ -205,4 +306,9 @@ export class Ledger extends Closeable {
     if (this.#journal === undefined) throw new TypeError('The ledger is not open.')
     return this.#journal
   }
+}
+
+function linesOf(record: InteropRecord): readonly string[] {
+  if (record.tag === 'audit') return record.lines
+  return record.tag === 'accepted' || record.tag === 'adopted' ? [record.line] : []
 }

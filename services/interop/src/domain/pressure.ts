@@ -31,7 +31,8 @@ export class Pressure {
       return answer
     } catch (error) {
       // What brownout or drain sheds would feed the very rate that it is judged by; what another service sheds does not.
-      const isShed = toCairnError(error).code === 'BACKPRESSURE' || isKind(error, 'Canceled')
+      const { code } = toCairnError(error)
+      const isShed = code === 'BACKPRESSURE' || code === 'JOURNAL_LOST' || isKind(error, 'Canceled')
       if (!isShed) core.sawAnswer(this.#core, this.#runtime.clock.now(), toCairnError(error).status >= 500)
       throw error
     }

@@ -7,11 +7,12 @@
  *     replay-keys  keys written again
  *     audit-base   how far the audit was let go of
  *     anchor       how far the registry vouches for the audit
+ *     adopted      from which point the audit goes on after lines of it were lost, and the line that says so
  */
 import { type Change, type ChangeJson, decodeChange, encodeChange, type RollingRecord } from '@cairn/mailbox'
 import type { Address } from '@cairn/wire'
 
-const KIND = { accepted: 1, audit: 2, mailbox: 3, 'replay-keys': 4, 'audit-base': 5, anchor: 6 } as const
+const KIND = { accepted: 1, audit: 2, mailbox: 3, 'replay-keys': 4, 'audit-base': 5, anchor: 6, adopted: 7 } as const
 
 export interface ReplayKey {
   readonly key: string
@@ -36,6 +37,7 @@ export type InteropRecord =
   | { readonly tag: 'replay-keys'; readonly keys: readonly ReplayKey[] }
   | { readonly tag: 'audit-base'; readonly point: ChainPoint }
   | { readonly tag: 'anchor'; readonly point: ChainPoint; readonly logIndex: number }
+  | { readonly tag: 'adopted'; readonly point: ChainPoint; readonly line: string }
 
 export function encodeRecord(record: InteropRecord): RollingRecord {
   return { kind: KIND[record.tag], payload: new TextEncoder().encode(JSON.stringify(fieldsOf(record))) }
@@ -55,6 +57,8 @@ function fieldsOf(record: InteropRecord): unknown {
       return [record.point.count, record.point.head]
     case 'anchor':
       return [record.point.count, record.point.head, record.logIndex]
+    case 'adopted':
+      return [record.point.count, record.point.head, record.line]
   }
 }
 
@@ -79,6 +83,10 @@ export function decodeRecord({ kind, payload }: RollingRecord): InteropRecord {
     case KIND.anchor: {
       const [count, head, logIndex] = json as [number, Address, number]
       return { tag: 'anchor', point: { count, head }, logIndex }
+    }
+    case KIND.adopted: {
+      const [count, head, line] = json as [number, Address, string]
+      return { tag: 'adopted', point: { count, head }, line }
     }
     default:
       throw new TypeError(`The journal has a record of the kind ${kind}, which this program does not know.`)

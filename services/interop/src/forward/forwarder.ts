@@ -112,8 +112,8 @@ export class Forwarder {
       passage.report('ok')
     } catch (error) {
       // What the receiver refuses is no failure of the receiver, and neither is our own end.
-      const isAlive = signal?.aborted === true || toCairnError(error).status < 500
-      passage.report(isAlive ? 'ok' : 'failed')
+      const isAlive = toCairnError(error).status < 500
+      passage.report(signal?.aborted === true ? 'abandoned' : isAlive ? 'ok' : 'failed')
       throw error
     }
   }

@@ -1,7 +1,14 @@
 /** `GET /audit`: the chain, line by line, as it was written. */
 import { json, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
+import { seqOf } from '../domain/audit-chain.ts'
 import type { InteropParts } from '../parts.ts'
+
+/** After the last line; where some were lost, numbers are left out. */
+function nextOf(lines: readonly string[], from: number): number {
+  const last = lines.at(-1)
+  return last === undefined ? from : seqOf(last) + 1
+}
 
 const LINES_MAX = 1000
 
@@ -45,7 +52,7 @@ export function auditRoutes({ ledger }: InteropParts): RouteTable {
           anchorIndex === undefined ? null : { head: anchored.head, count: anchored.count, log_index: anchorIndex }
         return json(200, {
           lines,
-          next: from + lines.length,
+          next: nextOf(lines, from),
           first: chain.first,
           count,
           head,

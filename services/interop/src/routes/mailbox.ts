@@ -41,7 +41,7 @@ function consumerRoutes({ mailbox, pressure }: InteropParts): RouteTable {
     params: messageParams,
     body: receipt,
     responses: { 204: { description: 'Done.' } },
-    errors: { lease_lost: 409, DOWNSTREAM_UNAVAILABLE: 503 },
+    errors: { lease_lost: 409, DOWNSTREAM_UNAVAILABLE: 503, JOURNAL_LOST: 503 },
   } as const
   return [
     route({
@@ -58,7 +58,7 @@ function consumerRoutes({ mailbox, pressure }: InteropParts): RouteTable {
         },
         204: { description: 'There is none now.' },
       },
-      errors: { DOWNSTREAM_UNAVAILABLE: 503 },
+      errors: { DOWNSTREAM_UNAVAILABLE: 503, JOURNAL_LOST: 503 },
       handler: async ({ params, query, signal, draining }) =>
         await pressure.watched(async () => {
           using cancel = new Cancel({ signals: [signal, draining] })
@@ -131,7 +131,7 @@ function keeperRoutes({ mailbox }: InteropParts): RouteTable {
       params: anyTopicParams,
       body: replayForm,
       responses: { 200: { description: 'How many.', schema: z.strictObject({ replayed: z.int() }) } },
-      errors: { DOWNSTREAM_UNAVAILABLE: 503 },
+      errors: { DOWNSTREAM_UNAVAILABLE: 503, JOURNAL_LOST: 503 },
       handler: async ({ params, body }) => json(200, { replayed: await mailbox.replay(params.topic, body.ids) }),
     }),
   ]

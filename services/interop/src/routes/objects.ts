@@ -18,7 +18,10 @@ const TOLD = [
   ['accept-ranges', 'Accept-Ranges'],
   ['etag', 'ETag'],
   ['cache-control', 'Cache-Control'],
+  ['vary', 'Vary'],
   ['x-content-type-options', 'X-Content-Type-Options'],
+  ['content-security-policy', 'Content-Security-Policy'],
+  ['cross-origin-resource-policy', 'Cross-Origin-Resource-Policy'],
   ['content-disposition', 'Content-Disposition'],
 ] as const
 

@@ -14,7 +14,7 @@ import { z } from 'zod'
 import { noFacts } from '../audit.ts'
 import { storeObject, storeStream } from '../domain/object-in.ts'
 import { answeredBy, needsStorage, refusal, shed } from '../errors.ts'
-import type { InteropParts } from '../parts.ts'
+import { type InteropParts, requireWhole } from '../parts.ts'
 
 export const PUT_PATH = '/put'
 const OCTETS = 'application/octet-stream'
@@ -54,7 +54,14 @@ export function putRoutes(parts: InteropParts): RouteTable {
           schema: z.strictObject({ address: z.string(), corr_id: z.string() }),
         },
       },
-      errors: { MALFORMED: 400, DECOMP_LIMIT: 400, BODY_LIMIT: 413, BACKPRESSURE: 503, DOWNSTREAM_UNAVAILABLE: 503 },
+      errors: {
+        MALFORMED: 400,
+        DECOMP_LIMIT: 400,
+        BODY_LIMIT: 413,
+        BACKPRESSURE: 503,
+        DOWNSTREAM_UNAVAILABLE: 503,
+        JOURNAL_LOST: 503,
+      },
       handler: async (context) => await parts.pressure.watched(async () => await put(parts, context)),
     }),
   ]
@@ -63,6 +70,7 @@ export function putRoutes(parts: InteropParts): RouteTable {
 async function put(parts: InteropParts, context: Context): Promise<IngressResponse> {
   const { corrId } = context
   const { runtime, work, audit, events, ledger } = parts
+  requireWhole(parts)
   if (parts.pressure.isBrown) throw shed('A put')
   const isStreamed = context.stream !== undefined
   // A stream takes as long as its client does, so it is not a worker's job; it counts against `max_streams`.

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Seat } from '../domain/verification-gate.ts'
 import type { Webhook } from '../domain/webhook.ts'
 import { noSuchProvider, refusal, shed } from '../errors.ts'
-import type { InteropParts } from '../parts.ts'
+import { type InteropParts, requireWhole } from '../parts.ts'
 import type { Provider, Verified } from '../providers/provider.ts'
 
 export const WEBHOOK_PATH = '/webhooks/:provider'
@@ -48,6 +48,7 @@ export function webhookRoutes(parts: InteropParts): RouteTable {
         RATE_LIMIT: 429,
         BACKPRESSURE: 503,
         DOWNSTREAM_UNAVAILABLE: 503,
+        JOURNAL_LOST: 503,
       },
       handler: async (context) => await parts.pressure.watched(async () => await receive(parts, context)),
     }),
@@ -58,6 +59,7 @@ async function receive(parts: InteropParts, context: Context): Promise<IngressRe
   const name = context.params.provider
   const provider = parts.providers.get(name)
   if (provider === undefined) throw noSuchProvider(name)
+  requireWhole(parts)
   // A sender that tries again by itself loses nothing; one that does not is taken as long as there is room.
   if (parts.pressure.isBrown && provider.retries) throw shed('A webhook of this provider')
   return await accept(parts, provider, await readVerified(parts, provider, context), context)

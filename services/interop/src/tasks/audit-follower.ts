@@ -1,6 +1,7 @@
 /** Copies lines of the audit, once they are durable, to the sink beside the journal: a file, or the log. */
 import { sleep, type TaskBody } from '@cairn/kernel'
 import type { DiskFile, Platform } from '@cairn/platform'
+import { seqOf } from '../domain/audit-chain.ts'
 import type { InteropParts } from '../parts.ts'
 
 const FOLLOW_MS = 1000
@@ -18,7 +19,7 @@ export function auditFollower(platform: Platform, parts: InteropParts, directory
       if (lines.length > 0) {
         await write(platform, file, lines)
         platform.metrics.count('audit_emitted_total', { sink }, lines.length)
-        next += lines.length
+        next = seqOf(lines.at(-1) ?? '{}') + 1
       }
       if (lines.length < LINES_MAX) await sleep(platform.clock, FOLLOW_MS, { signal: draining })
     }
@@ -34,8 +35,7 @@ async function firstMissing(file: DiskFile | undefined, { chain }: InteropParts)
   const complete = new TextDecoder().decode(tail).split('\n').slice(0, -1)
   const last = complete.at(-1)
   if (last === undefined) return chain.first
-  const { seq } = JSON.parse(last) as { readonly seq: number }
-  return seq + 1
+  return seqOf(last) + 1
 }
 
 /** More than the longest line. */

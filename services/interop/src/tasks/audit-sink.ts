@@ -18,9 +18,13 @@ const RETRY_MS = 1000
 
 export function auditSink(platform: Platform, { audit, ledger }: InteropParts): TaskBody {
   const { clock, log, metrics } = platform
-  return async ({ draining, aborting }) => {
+  return async ({ draining, aborting, busyWhen }) => {
+    let isWaiting = false
+    busyWhen?.(() => !isWaiting)
     for (;;) {
+      isWaiting = true
       const next = await audit.denied.recv({ signal: aborting })
+      isWaiting = false
       if (next.tag === 'closed') return
       const batch: AuditFacts[] = [next.item]
       while (batch.length < BATCH_MAX) {
@@ -30,6 +34,9 @@ export function auditSink(platform: Platform, { audit, ledger }: InteropParts): 
       }
       for (;;) {
         try {
+          // Nothing is written while something is missing: these wait, and the queue behind them drops its oldest.
+          if (ledger.lost.value !== undefined)
+            await ledger.lost.until((lost) => lost === undefined, { signal: draining })
           await ledger.note(batch)
           metrics.count('audit_emitted_total', { sink: 'journal' }, batch.length)
           break

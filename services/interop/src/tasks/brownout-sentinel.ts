@@ -1,5 +1,5 @@
 import { type Health, sleep, type TaskBody } from '@cairn/kernel'
-import type { Platform } from '@cairn/platform'
+import type { Platform, ReadyFields } from '@cairn/platform'
 import type { InteropParts } from '../parts.ts'
 
 const LOOK_MS = 1000
@@ -22,6 +22,9 @@ export function brownoutSentinel(platform: Platform, parts: InteropParts, health
       setGauges(platform, parts)
       if (parts.ledger.problem === undefined) health.meet('journal_writable')
       else health.miss('journal_writable', parts.ledger.problem)
+      const lost = parts.ledger.lost.value
+      if (lost === undefined) health.meet('journal_whole')
+      else health.miss('journal_whole', lost.detail)
       await sleep(clock, LOOK_MS, { signal: draining })
     }
   }
@@ -41,14 +44,19 @@ function setGauges({ metrics }: Platform, { ledger, mailbox, chain }: InteropPar
  * What `/readyz` says beside the conditions. `?class=bridge` asks about webhooks, puts and forwards, `?class=read` about
  * reads, which a brownout leaves alone.
  */
-export function readyFields(parts: InteropParts, query: string): Readonly<Record<string, unknown>> {
+export function readyFields(parts: InteropParts, query: string): ReadyFields {
   const state = parts.pressure.state.value
   const problem = parts.ledger.problem
+  const lost = parts.ledger.lost.value
   const missing = [
+    ...(lost === undefined ? [] : ['journal_whole']),
     ...(problem === undefined ? [] : ['journal_writable']),
     ...(state.tag === 'brown' ? ['brownout_bridge'] : []),
   ]
-  const reasons = state.tag === 'brown' ? { brownout: state.causes } : {}
+  const reasons = {
+    ...(state.tag === 'brown' ? { brownout: state.causes } : {}),
+    ...(lost === undefined ? {} : { journal_problem: `${lost.detail} Give it up with: cairn interop adopt` }),
+  }
   if (new URLSearchParams(query).get('class') === 'read') return { ready: true, missing: [], ...reasons }
   return missing.length === 0 ? {} : { ready: false, degraded: true, missing, ...reasons }
 }

@@ -49,10 +49,12 @@ export function forwarder(platform: Platform, parts: InteropParts): TaskBody {
 /** The next message, if one comes soon. A drive that fails is no failure of the task: the effect waits for it. */
 async function nextOf(
   { clock, log }: Platform,
-  { mailbox }: InteropParts,
+  { mailbox, ledger }: InteropParts,
   topic: string,
   signal: AbortSignal,
 ): Promise<Delivery | undefined> {
+  // What is missing may have said that a message was applied already.
+  await ledger.lost.until((lost) => lost === undefined, { signal })
   try {
     return await mailbox.lease(topic, { waitMs: WAIT_MS, signal })
   } catch (error) {

@@ -11,6 +11,7 @@ export function journalKeeper({ clock, log }: Platform, { ledger, config }: Inte
   return async ({ draining }) => {
     for (;;) {
       await sleep(clock, ROUND_MS, { signal: draining })
+      if (ledger.lost.value !== undefined) continue
       for (const _slice of ledger.keys.expire(clock.wall(), SLICE)) await sleep(clock, 0, { signal: draining })
       try {
         const trim = async () => await ledger.trim(config().journal.keep_bytes)

@@ -36,12 +36,15 @@ export async function firstSigners(
 ): Promise<FirstSigners> {
   const roots = await trustRoots(config, readRoots)
   if (roots !== undefined) return { signers: roots, ownFile: undefined }
-  if (!isLoopback(config.bind_addr)) {
-    const detail = `This registry is empty and would be reachable from other machines at ${config.bind_addr}. Say who signs, with bootstrap.trust_roots_path.`
-    throw new CairnError('RejectPolicy', detail, { code: 'NoTrustRoots' })
-  }
+  refuseUnsigned(config)
   const ownFile = `${directory}/${SIGNER_KEY_FILE}`
   return { signers: { m: 1, signers: [await ownSigner(platform, ownFile)] }, ownFile }
+}
+
+/** Refuses what a start would: trust roots that cannot be read, and none for an empty registry that others can reach. */
+export async function checkRoots(config: RegistryConfig, readRoots: ReadRoots, isBegun: boolean): Promise<void> {
+  const roots = await trustRoots(config, readRoots)
+  if (!isBegun && roots === undefined) refuseUnsigned(config)
 }
 
 /** Throws if trust roots are configured and the log began with others. */
@@ -79,6 +82,13 @@ async function ownSigner({ disk, crypto, random }: Platform, path: string): Prom
   const signer: Signer = { id: OWN_SIGNER, algo: 'ed25519', key: toBase64url(crypto.ed25519PublicKey(seed)) }
   await replaceSmallFile(disk, path, encodeSignerKey({ signer, seed }))
   return signer
+}
+
+/** The first to reach an empty registry must not be the one who signs for it. */
+function refuseUnsigned({ bind_addr: bindAddress }: RegistryConfig): void {
+  if (isLoopback(bindAddress)) return
+  const detail = `This registry is empty and would be reachable from other machines at ${bindAddress}. Say who signs, with bootstrap.trust_roots_path.`
+  throw new CairnError('RejectPolicy', detail, { code: 'NoTrustRoots' })
 }
 
 function isLoopback(bindAddress: string): boolean {

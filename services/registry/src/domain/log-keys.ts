@@ -42,7 +42,7 @@ export interface LogKeys {
 export async function openLogSeeds(
   platform: Platform,
   directory: string,
-  { isBegun, isQuantum }: { readonly isBegun: boolean; readonly isQuantum: boolean },
+  { isBegun, isQuantum, hadQuantum }: SeedRules,
 ): Promise<LogSeeds | undefined> {
   await makeDirectories(platform.disk, `${directory}/keys`)
   const there = async (name: string): Promise<Uint8Array | undefined> => await readSecret(platform, directory, name)
@@ -52,7 +52,21 @@ export async function openLogSeeds(
     ? [await there(LOG_KEY), await there(COSIGNER_KEY)]
     : [await made(LOG_KEY), await made(COSIGNER_KEY)]
   if (log === undefined || cosigner === undefined) return undefined
-  return { log, cosigner, quantum: isQuantum ? await made(QUANTUM_KEY) : undefined }
+  if (!isQuantum) return { log, cosigner, quantum: undefined }
+  if (hadQuantum && (await there(QUANTUM_KEY)) === undefined) throw quantumLost(directory)
+  return { log, cosigner, quantum: await made(QUANTUM_KEY) }
+}
+
+interface SeedRules {
+  readonly isBegun: boolean
+  readonly isQuantum: boolean
+  /** The log has signed with a key of the third kind, and readers may ask for it. */
+  readonly hadQuantum: boolean
+}
+
+function quantumLost(directory: string): CairnError {
+  const detail = `The key file ${QUANTUM_KEY} is missing; restore ${directory}/keys/${QUANTUM_KEY} from a backup, or set registry.pq.mode to off: then readers whose trust file lists it refuse what is signed from then on.`
+  return new CairnError('Integrity', detail, { code: 'KeyMissing' })
 }
 
 /** Whether the seeds a log signs with are in this directory. */

@@ -32,6 +32,7 @@ import { damagedLog } from '../errors.ts'
 import { readArtifactRecord } from './artifact-record.ts'
 import type { Base } from './base-file.ts'
 import type { Checkpoints } from './checkpoints.ts'
+import type { NumberColumn } from './columns.ts'
 import { Ledger } from './ledger.ts'
 import type { LogTree } from './log-tree.ts'
 import type { Places } from './places.ts'
@@ -41,6 +42,15 @@ import type { VersionFacts } from './versions.ts'
 export interface LastCheckpoint {
   readonly note: Uint8Array
   readonly size: number
+}
+
+/** What is kept in memory of the records themselves. */
+export interface LogViews {
+  readonly tree: LogTree
+  readonly entries: Places
+  readonly checkpoints: Checkpoints
+  /** Entries that anchor the head of an audit chain; those that were pruned are not among them. */
+  readonly auditHeads: NumberColumn
 }
 
 type Event = Extract<ReplayEvent, { tag: 'record' }>
@@ -70,6 +80,7 @@ export class LogReplay {
   readonly #tree: LogTree
   readonly #entries: Places
   readonly #checkpoints: Checkpoints
+  readonly #auditHeads: NumberColumn
   readonly #notBeforeMs: number
   readonly #items = new Map<string, LiveItem>()
   readonly #open = new Map<string, OpenLeaf>()
@@ -87,13 +98,14 @@ export class LogReplay {
   /** Proposals that expired before `notBeforeMs` are not remembered. */
   constructor(
     crypto: Pick<Crypto, 'sha256'>,
-    { tree, entries, checkpoints }: { tree: LogTree; entries: Places; checkpoints: Checkpoints },
+    { tree, entries, checkpoints, auditHeads }: LogViews,
     notBeforeMs: number,
   ) {
     this.#crypto = crypto
     this.#tree = tree
     this.#entries = entries
     this.#checkpoints = checkpoints
+    this.#auditHeads = auditHeads
     this.#notBeforeMs = notBeforeMs
   }
 
@@ -175,6 +187,7 @@ export class LogReplay {
     if (kind === KIND.commit) this.#takeCommit(index, payload)
     else if (kind === KIND.proposal) this.#takeProposal(index, payload)
     else if (kind === KIND.approval) this.#takeApproval(payload)
+    else if (kind === KIND.audit_head) this.#auditHeads.push(index)
   }
 
   #takeArtifact({ id, payload, place }: Event): void {

@@ -24,9 +24,10 @@ import { pruned } from '../errors.ts'
 import { readArtifactRecord } from './artifact-record.ts'
 import { type Base, damagedBase, minimumIndexOf, readBase } from './base-file.ts'
 import { Checkpoints } from './checkpoints.ts'
+import { NumberColumn } from './columns.ts'
 import { type CrashPoint, type Reach, unarmed } from './crash-points.ts'
 import type { Ledger } from './ledger.ts'
-import { type LastCheckpoint, LogReplay } from './log-replay.ts'
+import { type LastCheckpoint, LogReplay, type LogViews } from './log-replay.ts'
 import { LogTree } from './log-tree.ts'
 import { Places } from './places.ts'
 import { isLeaf, KIND, numberOf } from './record.ts'
@@ -67,13 +68,10 @@ export interface LogFacts {
 }
 
 /** What the readers, the writer and the trimmer of a log have in common. */
-interface Inside {
+interface Inside extends LogViews {
   readonly disk: Disk
   readonly directory: string
   readonly journal: Journal
-  readonly tree: LogTree
-  readonly entries: Places
-  readonly checkpoints: Checkpoints
   /** What was pruned, if anything was. */
   base: Base | undefined
   /** Up to where the log is durable; nothing before the first record of this life. */
@@ -97,12 +95,18 @@ export class RegistryLog extends Closeable {
     }
     const path = `${directory}/journal`
     const journal = await Journal.open(platform, { path, sink, segmentBytes, ioTimeoutMs, watermark })
-    const views = { tree: new LogTree(), entries: new Places(), checkpoints: new Checkpoints() }
+    const [tree, entries, checkpoints, auditHeads] = [
+      new LogTree(),
+      new Places(),
+      new Checkpoints(),
+      new NumberColumn(),
+    ]
+    const views: LogViews = { tree, entries, checkpoints, auditHeads }
     const inside: Inside = { disk, directory, journal, ...views, base: undefined, watermark: undefined }
     const log = new RegistryLog(platform, inside)
     try {
       const replay = new LogReplay(platform.crypto, views, notBeforeMs)
-      inside.base = await findBase(disk, directory, views.tree)
+      inside.base = await findBase(disk, directory, tree)
       if (inside.base !== undefined) replay.takeBase(inside.base, await signerSetsIn(disk, inside.base))
       const last = options.isSignedOnly === true ? await lastCheckpoint(journal) : undefined
       for await (const event of journal.replay()) {
@@ -193,6 +197,16 @@ export class RegistryLog extends Closeable {
     return notes
   }
 
+  /** Indexes of entries below `size` that anchor an audit chain, the newest first, so far as they are still here. */
+  *auditHeads(size: number): Generator<number> {
+    const { auditHeads } = this.#inside
+    for (let row = auditHeads.length - 1; row >= 0; row -= 1) {
+      const index = auditHeads.at(row)
+      if (index < this.minimumIndex) return
+      if (index < size) yield index
+    }
+  }
+
   facts(): LogFacts {
     const { unready, isStalled } = this.#inside.journal
     const segments = this.#inside.journal.segments()
@@ -236,8 +250,12 @@ export class LogWriter {
    */
   async append(drafts: readonly Draft[], leaves: readonly Hash[]): Promise<readonly PlacedRecord[]> {
     const records = await this.#write(drafts, { lazy: true }, 'entries-written')
-    const { tree, entries } = this.#inside
-    for (const { kind, place } of records) if (isLeaf(kind)) entries.push(place)
+    const { tree, entries, auditHeads } = this.#inside
+    for (const { kind, place } of records) {
+      if (!isLeaf(kind)) continue
+      if (kind === KIND.audit_head) auditHeads.push(entries.length)
+      entries.push(place)
+    }
     for (const hash of leaves) tree.append(hash)
     return records
   }

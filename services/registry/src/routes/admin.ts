@@ -46,10 +46,12 @@ function adopt({ custody }: RegistryParts): RouteTable[number] {
     lane: 'inline',
     scope: 'registry:admin',
     summary:
-      'Lets a registry that was restored from a backup write again, after a restart: the body is the newest checkpoint anybody has seen, and shows that nothing is missing here.',
+      'Lets a registry that was restored from a backup or put back from a copy write again, after a restart: the body is the newest checkpoint anybody has seen, and shows that nothing is missing here. `?moved=true` says that nothing was signed since, where no such checkpoint is to be had.',
+    query: z.strictObject({ moved: z.literal('true').optional() }),
     body: 'bytes',
     responses: { 200: { description: 'Adopted.', schema: z.strictObject({ size: z.int() }) } },
-    errors: { Malformed: 400, Behind: 409, Forked: 409, NotRestored: 409, InvalidSig: 422 },
-    handler: async ({ body }) => json(200, { size: await custody.adopt(body) }),
+    errors: { Malformed: 400, Behind: 409, Forked: 409, NotRestored: 409, OwnCheckpoint: 409, InvalidSig: 422 },
+    handler: async ({ body, query: { moved } }) =>
+      json(200, { size: await custody.adopt(body, { isMoved: moved !== undefined }) }),
   })
 }

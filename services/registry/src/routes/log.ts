@@ -1,8 +1,9 @@
 /** The log for everybody, as C2SP tlog-tiles: a checkpoint that changes, and files that never do. */
 import { CairnError, isKind, TokenBucket } from '@cairn/kernel'
-import { parseAuditHead } from '@cairn/names'
+import { type AuditHeadLeaf, decodeLeaf, parseAuditChain, parseAuditHead } from '@cairn/names'
 import { type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
 import {
+  MAX_NOTE_BYTES,
   type NoteSignature,
   parseNote,
   parseSignatureLines,
@@ -27,11 +28,20 @@ const LENGTH_BYTES = 2
 /** Entries read from the drive together. */
 const READ_AHEAD = 16
 const SECONDS_PER_MINUTE = 60
+/** Anchors that are looked at for the newest of one chain: a week of a busy one, and others between. */
+const AUDIT_HEADS_MAX = 16_384
 /** Tokens whose quota is remembered; the one not used for longest is forgotten. */
 const TOKENS_MAX = 1024
 
 export function logRoutes(parts: RegistryParts): RouteTable {
-  return [checkpoint(parts), tiles(parts), cosignatures(parts), auditHeads(parts)]
+  return [
+    checkpoint(parts),
+    seenCheckpoint(parts),
+    tiles(parts),
+    cosignatures(parts),
+    auditHeads(parts),
+    newestAuditHead(parts),
+  ]
 }
 
 function checkpoint({ published }: RegistryParts): RouteTable[number] {
@@ -44,6 +54,29 @@ function checkpoint({ published }: RegistryParts): RouteTable[number] {
     handler: () => {
       const headers = ['Content-Type', 'text/plain; charset=utf-8', 'Cache-Control', CHECKPOINT_CACHING]
       return { status: 200, headers, body: published.value.note }
+    },
+  })
+}
+
+function seenCheckpoint({ custody, published }: RegistryParts): RouteTable[number] {
+  return route({
+    method: 'POST',
+    path: '/log/checkpoint/seen',
+    lane: 'inline',
+    summary:
+      'Shows the log a checkpoint that it has signed, for anybody who remembers one. If it is not of what is here, the log was put back from an older copy: it is only read from then on.',
+    body: 'bytes',
+    limits: { bodyBytes: MAX_NOTE_BYTES },
+    responses: {
+      200: {
+        description: 'Its size, that of the log, and whether all of it is here.',
+        schema: z.strictObject({ size: z.int(), log_size: z.int(), known: z.boolean() }),
+      },
+    },
+    errors: { Malformed: 400, InvalidSig: 422 },
+    handler: async ({ body }) => {
+      const { size, isKnown } = await custody.show(body)
+      return json(200, { size, log_size: published.value.size, known: isKnown }, NO_STORE)
     },
   })
 }
@@ -161,6 +194,35 @@ function auditHeads(parts: RegistryParts): RouteTable[number] {
       quota.take(context, command)
       const { log_index: index } = (await askCommitter(parts, context, command)) as Appended
       return json(202, { log_index: index }, NO_STORE)
+    },
+  })
+}
+
+function newestAuditHead({ log, archive, published }: RegistryParts): RouteTable[number] {
+  return route({
+    method: 'GET',
+    path: '/log/audit-heads/:chain',
+    lane: 'inline',
+    summary:
+      'The newest head that was anchored of an audit chain, by the id its owner gave it; not one that was pruned.',
+    params: z.strictObject({ chain: z.string().transform(parseAuditChain) }),
+    responses: {
+      200: {
+        description: 'The head, and where in the log it is.',
+        schema: z.strictObject({ head: z.string(), count: z.int(), log_index: z.int() }),
+      },
+    },
+    errors: { NotFound: 404, ...driveErrors },
+    handler: async ({ params: { chain } }) => {
+      let looked = 0
+      for (const index of log.auditHeads(published.value.size)) {
+        const { audit } = decodeLeaf(await archive.entry(index)) as AuditHeadLeaf
+        if (audit.chain === chain)
+          return json(200, { head: audit.head, count: audit.count, log_index: index }, NO_STORE)
+        looked += 1
+        if (looked === AUDIT_HEADS_MAX) break
+      }
+      throw new CairnError('NotFound', `No head of the audit chain ${chain} is in the log.`)
     },
   })
 }

@@ -1,6 +1,7 @@
 /** The way of a write to the Committer, on behalf of a request. */
-import { CairnError, isKind } from '@cairn/kernel'
+import { isKind } from '@cairn/kernel'
 import type { Answer, Command } from '../domain/commands.ts'
+import { onlyReads } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
 import { writeProblem } from '../tasks/health-gate.ts'
 import type { AnyContext } from './params.ts'
@@ -23,6 +24,5 @@ export async function askCommitter(parts: RegistryParts, context: AnyContext, co
 function requireWritable(parts: RegistryParts): void {
   const why = writeProblem(parts)
   if (why === undefined) return
-  const detail = `The registry cannot write now, only read: ${why}`
-  throw new CairnError('StorageBusy', detail, { code: 'write_unready', retryAfterMs: 1000 })
+  throw onlyReads(why)
 }

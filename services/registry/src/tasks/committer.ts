@@ -17,6 +17,7 @@ import { type Hash, leafHash, type NoteSignature } from '@cairn/tlog'
 import type { Audit } from '../audit.ts'
 import type { Command } from '../domain/commands.ts'
 import type { Reach } from '../domain/crash-points.ts'
+import type { Custody } from '../domain/custody.ts'
 import { decide, type Outcome } from '../domain/decide-core.ts'
 import type { Ledger, LedgerDraft } from '../domain/ledger.ts'
 import type { CheckpointSigner } from '../domain/log-keys.ts'
@@ -24,7 +25,7 @@ import { type Published, publish } from '../domain/published.ts'
 import { KIND, leafDraft, partDraft } from '../domain/record.ts'
 import type { LogWriter, RegistryLog } from '../domain/registry-log.ts'
 import type { VersionFacts } from '../domain/versions.ts'
-import { checkpointMoved } from '../errors.ts'
+import { checkpointMoved, onlyReads } from '../errors.ts'
 import type { CommandJob, Intake } from '../intake.ts'
 
 /** A version that was committed, as its consumers hear of it. */
@@ -41,6 +42,7 @@ export interface CommitterParts {
   readonly published: Watch<Published>
   readonly committed: Broadcast<Committed>
   readonly audit: Audit
+  readonly custody: Pick<Custody, 'problem'>
   readonly reach: Reach
 }
 
@@ -86,19 +88,28 @@ export class Committer {
     this.#parts = parts
   }
 
-  readonly run: TaskBody = async ({ aborting }) => {
+  readonly run: TaskBody = async ({ aborting, busyWhen }) => {
+    let isWaiting = false
+    busyWhen?.(() => !isWaiting)
     // Only after a failure of ours in the middle of a batch is there anything to finish.
     const appended = this.#appended
     if (appended !== undefined)
       await answeredOnAbort(appended.decided, aborting, async () => await this.#finish(appended, aborting))
     for (;;) {
+      isWaiting = true
       const jobs = await this.#parts.intake.next({ signal: aborting })
+      isWaiting = false
       if (jobs === undefined) return
       await this.#serve(jobs, aborting)
     }
   }
 
   async #serve(jobs: readonly CommandJob[], aborting: AbortSignal): Promise<void> {
+    const problem = this.#parts.custody.problem
+    if (problem !== undefined) {
+      for (const job of jobs) job.fail(onlyReads(problem))
+      return
+    }
     const batch = this.#decide(jobs)
     await answeredOnAbort(batch.decided, aborting, async () => await this.#complete(batch, aborting))
   }

@@ -1,8 +1,8 @@
-import { type Health, sleep, type TaskBody } from '@cairn/kernel'
-import type { Platform } from '@cairn/platform'
+import { sleep, type TaskBody } from '@cairn/kernel'
+import type { Platform, ReadyFields } from '@cairn/platform'
 import type { RegistryParts } from '../parts.ts'
 
-/** How soon a drive that fails or works again shows in `/readyz`. */
+/** How soon a change shows in the gauges; `/readyz` says what is so at that moment. */
 const WATCH_MS = 500
 
 /** Why writes are refused now; nothing if they are taken. Reads go on either way. */
@@ -13,12 +13,17 @@ export function writeProblem({ log, custody }: Pick<RegistryParts, 'log' | 'cust
   return isStalled ? 'The drive does not answer in time.' : undefined
 }
 
-/** What `/readyz` says beside the conditions: writes may be down while reads are served. */
-export function readyFields(parts: RegistryParts): Readonly<Record<string, unknown>> {
+/**
+ * What `/readyz` says beside the conditions: writes may be down while reads are served, which is 200 unless
+ * `?class=write` asks about them.
+ */
+export function readyFields(parts: RegistryParts, query: string): ReadyFields {
   const why = writeProblem(parts)
   const { version, hash } = parts.published.value.head
   const write = why === undefined ? { write_ready: true } : { write_ready: false, degraded: true, write_problem: why }
-  return { ...write, ...damage(parts), version, head_b3: hash }
+  const isAsked = new URLSearchParams(query).get('class') === 'write'
+  const refused = why !== undefined && isAsked ? { ready: false, missing: ['log_writable'] } : {}
+  return { ...refused, ...write, ...damage(parts), version, head_b3: hash }
 }
 
 /** What is wrong with the log itself, as the deep verifier or the start found it: an operator must hear of it. */
@@ -27,16 +32,10 @@ function damage({ verifier }: RegistryParts): Readonly<Record<string, unknown>> 
   return bad === null ? {} : { degraded: true, log_problem: `Entry ${bad.index}: ${bad.why}` }
 }
 
-/** Keeps the conditions and the gauges up to date. */
-export function healthGate(
-  platform: Platform,
-  parts: RegistryParts,
-  health: Health,
-  configVersion: () => number,
-): TaskBody {
+/** Keeps the gauges up to date. */
+export function healthGate(platform: Platform, parts: RegistryParts, configVersion: () => number): TaskBody {
   return async ({ draining }) => {
     for (;;) {
-      health.meet('storage_ready')
       setGauges(platform, parts)
       platform.metrics.set('registry_config_version', configVersion())
       await sleep(platform.clock, WATCH_MS, { signal: draining })

@@ -1,7 +1,11 @@
 /** How safe everything is, as an operator is told: only what was looked at, and when. */
+import type { StoreFacts } from '@cairn/store'
 import { spellCount } from '@cairn/wire'
 import type { StorageParts } from '../parts.ts'
+import type { LocalDrive } from '../targets/local-drive.ts'
 import type { ObjectTarget } from '../targets/target.ts'
+
+const DAMAGED = 'their side file was damaged'
 
 type Reported = Pick<StorageParts, 'drives' | 'scrubs' | 'placement' | 'replication' | 'repairs'>
 
@@ -12,7 +16,7 @@ export function durabilityReport({
   replication,
   repairs,
 }: Reported): Record<string, unknown> {
-  const { objects, ...scrub } = scrubs.report()
+  const scrub = scrubs.report()
   const states = drives.all.map((drive) => {
     if (drive.state.tag === 'failed') return { writable: false, why: drive.state.why, stalled: false }
     const { unready, isStalled } = drive.state.storage.facts()
@@ -24,16 +28,75 @@ export function durabilityReport({
     target_copies: placement.value?.copies ?? 0,
     observed_copies: observed ?? null,
     targets: placement.value?.targets ?? 0,
-    objects,
+    objects: scrub.objects,
     drive: states.find(({ writable }) => !writable) ?? states[0],
     catching_up: facts.some(({ isCatchingUp }) => isCatchingUp),
+    index: indexLines(facts),
     damaged_segments: facts.flatMap(({ damagedSegments }) => damagedSegments),
+    collection: { blocked_by: drives.open.map(blockedBy).find((why) => why !== undefined) ?? null },
     scrub,
     repairs: { pending: repairs.pending },
     ...(replication === undefined
       ? {}
       : { copies: replication.plan.last ?? null, places: replication.replicas.targets.map(place) }),
   }
+}
+
+/** What `/readyz` says beside the conditions: everything is served, and less of it would survive than was asked for. */
+export function durabilityFields(parts: Pick<Reported, 'replication' | 'drives'>): Readonly<Record<string, unknown>> {
+  return { ...copiesFields(parts), ...noticesOf(parts.drives) }
+}
+
+/** Nothing that is served suffers from these, and an operator wants to know. */
+function noticesOf(drives: Reported['drives']): Readonly<Record<string, string>> {
+  const held = drives.open.map(blockedBy).find((why) => why !== undefined)
+  const facts = drives.open.map((drive) => drive.contents.storage.facts().index)
+  const scanned = facts.reduce((all, { scannedDamaged }) => all + scannedDamaged, 0)
+  const segments = facts.reduce((all, index) => all + index.segments, 0)
+  return {
+    ...(held === undefined ? {} : { collection_notice: `No garbage is collected: ${held}` }),
+    ...(scanned === 0 ? {} : { index_notice: scannedLine(scanned, segments, DAMAGED) }),
+  }
+}
+
+function copiesFields({ replication }: Pick<Reported, 'replication'>): Readonly<Record<string, unknown>> {
+  if (replication === undefined) return {}
+  const down = replication.replicas.targets.flatMap((target) => {
+    const health = target.health()
+    return health.tag === 'up' ? [] : [`${target.identity.id} is not up (${health.why})`]
+  })
+  const { last } = replication.plan
+  const lacking = last === undefined ? 0 : last.under + last.single + last.lost
+  const few =
+    lacking === 0 ? [] : [`${spellCount(lacking, 'object')} ${lacking === 1 ? 'has' : 'have'} fewer copies than wanted`]
+  const found = [...down, ...few]
+  return found.length === 0 ? {} : { degraded: true, copies_problem: `${found.join('; ')}.` }
+}
+
+/** What was unusual about how the index came to be at this start, in sentences. */
+function indexLines(facts: readonly StoreFacts[]): string[] {
+  const sum = (of: (index: StoreFacts['index']) => number): number =>
+    facts.reduce((all, { index }) => all + of(index), 0)
+  const segments = sum((index) => index.segments)
+  const why = [
+    [sum((index) => index.scannedDamaged), DAMAGED],
+    [sum((index) => index.scannedMissing), 'they had no side file'],
+  ] as const
+  const scans = why.filter(([count]) => count > 0)
+  const mended = sum((index) => index.mended)
+  return [
+    ...scans.map(([count, because]) => scannedLine(count, segments, because)),
+    ...(mended === 0 ? [] : [`index: ${spellCount(mended, 'answer')} disagreed with the journal and put right`]),
+  ]
+}
+
+function scannedLine(count: number, segments: number, because: string): string {
+  return `index: ${count} of ${segments} segments were scanned because ${because}`
+}
+
+/** Why this drive's garbage stays, in a sentence. */
+function blockedBy({ contents }: LocalDrive): string | undefined {
+  return contents.storage.sweeper.facts().blockedBy
 }
 
 function place(target: ObjectTarget): Record<string, unknown> {
@@ -43,7 +106,12 @@ function place(target: ObjectTarget): Record<string, unknown> {
 }
 
 /** For the banner and `cairn status`. */
-export function durabilityLine({ placement, replication }: Reported): string {
+export function durabilityLine(parts: Reported): string {
+  const why = parts.drives.open.map(blockedBy).find((each) => each !== undefined)
+  return why === undefined ? copiesLine(parts) : `${copiesLine(parts)}, no garbage is collected: ${why}`
+}
+
+function copiesLine({ placement, replication }: Reported): string {
   if (replication === undefined) return 'copies: 1 (one drive)'
   const { targets, copies } = replication.replicas
   const down = targets.filter((target) => target.health().tag !== 'up').length

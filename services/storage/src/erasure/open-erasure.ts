@@ -50,7 +50,7 @@ export function erasureCodeOf({ durability }: StorageConfig): StripeCode | undef
 }
 
 /** Refuses drives that cannot keep the shards of a stripe apart. */
-export function checkDomains({ k, m }: StripeCode, drives: readonly LocalDrive[], peers: number): void {
+export function checkDomains({ k, m }: StripeCode, drives: readonly Pick<LocalDrive, 'domain'>[], peers: number): void {
   if (peers > 0) {
     const detail =
       'Shards go to the drives of this node only: take out storage.peers, or set storage.durability.mode to replicate.'

@@ -1,5 +1,5 @@
 /** What erasure coding needs of a target; a drive of this node is one. */
-import { CairnError, toCairnError } from '@cairn/kernel'
+import { CairnError, isKind, toCairnError } from '@cairn/kernel'
 import {
   type ChunkBytes,
   laterOf,
@@ -49,7 +49,7 @@ export interface ShardTarget extends Home {
   keeps(object: Address, ids: readonly Address[]): Promise<readonly boolean[]>
   /** Objects it keeps this shard, or page, for. */
   referrers(id: Address): Promise<readonly Address[]>
-  owners(object: Address): readonly string[]
+  owners(object: Address): Promise<readonly string[]>
 }
 
 export function shardTarget(target: DriveTarget): ShardTarget {
@@ -83,25 +83,32 @@ export function shardTarget(target: DriveTarget): ShardTarget {
     stat: async (object) => await contents().storage.objects.stat(object),
     has: (ids) => ids.map((id) => contents().storage.chunks.exists(id)),
     keeps: async (object, ids) => {
-      const { chunks, references } = contents().storage
-      await references.settled()
-      const digest = digestOf(object)
-      return ids.map((id) => chunks.exists(id) && references.refersTo(digest, digestOf(id)))
+      const { chunks, objects, referrers } = contents().storage
+      const facts = await objects.stat(object)
+      if (facts === undefined) return ids.map(() => false)
+      const listed = await listedShards(referrers, object, facts, ids)
+      return ids.map((id, at) => chunks.exists(id) && listed?.[at] !== false)
     },
-    referrers: async (id) => {
-      const { references } = contents().storage
-      const known = references.referrers(digestOf(id), REFERRERS_MAX)
-      if (known.length > 0) return known
-      // Only what was committed a moment ago is not in the index, and bringing it there takes a sync.
-      await references.settled()
-      return references.referrers(digestOf(id), REFERRERS_MAX)
-    },
-    owners: (object) => contents().storage.objects.holds.owners(object),
+    referrers: async (id) => await contents().storage.referrers.of(id),
+    owners: async (object) => await contents().storage.objects.holds.owners(object),
   }
 }
 
-/** A shard that many objects share is rebuilt from one of them. */
-const REFERRERS_MAX = 16
+/** Which of the shards its share of the object lists; `undefined` if the list is damaged: then what it keeps can only be seen. */
+async function listedShards(
+  referrers: DriveTarget['drive']['contents']['storage']['referrers'],
+  object: Address,
+  facts: ObjectFacts,
+  ids: readonly Address[],
+): Promise<readonly boolean[] | undefined> {
+  try {
+    const shards = ids.map((id) => digestOf(id))
+    return await referrers.keeps(digestOf(object), facts, shards)
+  } catch (error) {
+    if (isKind(error, 'Integrity')) return undefined
+    throw error
+  }
+}
 
 /** Written but not synced: a sync that comes later covers them, and without it nobody was told. */
 async function writeLazily(

@@ -130,12 +130,13 @@ export class StripeRepair {
     const manifest = await map.manifest()
     const share = packed(ids.map((each) => digestOf(each)))
     const stripes = { k, m, generation, parityIds: await map.parityIds(), share }
-    const owners = this.#owners(id)
+    const owners = await this.#owners(id)
     await home.commit({ id, size, type, chunkSize, manifest, upload, owners, version, stripes })
   }
 
   /** Who holds the object: whoever keeps a share of it is held by the same. */
-  #owners(object: Address): readonly string[] {
-    return [...new Set(this.#drives.readable(object).flatMap((drive) => drive.owners(object)))]
+  async #owners(object: Address): Promise<readonly string[]> {
+    const owners = await Promise.all(this.#drives.readable(object).map(async (drive) => await drive.owners(object)))
+    return [...new Set(owners.flat())]
   }
 }

@@ -146,7 +146,6 @@ test('the list of what a drive keeps is on no other drive: damaged, it is writte
     const facts = await scene.world.run(home.stat(address))
     const page = addressFromDigest(facts!.stripes!.sharePages)
     const { storage } = home.drive.contents
-    await scene.world.run(storage.references.settled())
     assert.ok(await scene.flip(home, page))
     await assert.rejects(scene.world.run(storage.chunks.inspect(page)), { kind: 'Integrity' })
     await scene.world.run(scene.repair.heal(page, home, async () => await Promise.resolve()))

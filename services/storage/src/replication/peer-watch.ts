@@ -5,6 +5,8 @@ import type { Drives } from '../targets/drives.ts'
 import type { PeerTarget } from '../targets/peer-target.ts'
 import type { PeersGate } from '../targets/peers-gate.ts'
 
+/** What a peer may take to say whether it is there, tries included; requests that carry bytes have `peer_timeout`. */
+const ANSWER_MS = 1000
 /** How soon a peer that goes or comes back is noticed. */
 const PROBE_MS = 1000
 
@@ -37,7 +39,7 @@ export class PeerWatch {
   async round(signal: AbortSignal): Promise<boolean> {
     const { peers, breakers, gate, late, drives, timeoutMs } = this.#options
     const { clock, log } = this.#platform
-    const call = { deadline: Deadline.after(clock, timeoutMs), signal }
+    const call = { deadline: Deadline.after(clock, Math.min(ANSWER_MS, timeoutMs)), signal }
     const changes = await Promise.all(peers.map(async (peer) => await peer.probe(call)))
     breakers.sweep()
     await gate.tick((node) => peers.some((peer) => peer.identity.id === node && peer.health().tag === 'up'))

@@ -3,6 +3,7 @@ import { CairnError, isKind, toCairnError } from '@cairn/kernel'
 import type { ObjectFacts } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import type { Objects } from '../domain/objects.ts'
+import { partGone } from '../errors.ts'
 import type { ObjectTarget } from '../targets/target.ts'
 import { newestOf } from '../targets/version-core.ts'
 import type { RemoteObjects } from './remote-objects.ts'
@@ -26,15 +27,17 @@ export class ReplicatedObjects implements Objects {
   }
 
   async stat(id: Address): Promise<ObjectFacts | undefined> {
+    const { own, targets } = this.#replicas
     for (let look = 1; look <= LOOKS_MAX; look += 1) {
-      const holder = await this.#replicas.own.holder(id)
-      if (holder === undefined) break
-      const facts = await holder.drive.contents.storage.objects.stat(id)
+      if ((await own.holder(id)) === undefined) break
+      const facts = await own.atHolder(id, async ({ drive }) => await drive.contents.storage.objects.stat(id))
       // Nothing if it went between the two: deleted, or as a copy too many.
       if (facts !== undefined) return facts
     }
-    if (this.#replicas.targets.every(({ identity }) => identity.kind === 'drive')) {
-      this.#replicas.mustReachEnough(await this.#replicas.ask(id))
+    if (targets.every(({ identity }) => identity.kind === 'drive')) {
+      const asked = await this.#replicas.ask(id)
+      this.#replicas.mustReachEnough(asked)
+      mustNotBeLost(id, asked)
       return undefined
     }
     return await this.#statElsewhere(id)
@@ -95,6 +98,7 @@ export class ReplicatedObjects implements Objects {
     const newest = newestOf(asked.map(({ known }) => known))
     if (newest.tag !== 'object') {
       this.#replicas.mustReachEnough(asked)
+      mustNotBeLost(id, asked)
       return undefined
     }
     const failures: CairnError[] = []
@@ -124,4 +128,10 @@ export class ReplicatedObjects implements Objects {
     }
     return this.#remote.factsOf(facts, manifest)
   }
+}
+
+/** Where all that is left of an object are records that are damaged, there is one, and it is lost. A delete is one anywhere. */
+function mustNotBeLost(id: Address, asked: readonly Asked[]): void {
+  if (newestOf(asked.map(({ known }) => known)).tag !== 'absent') return
+  if (asked.some(({ known }) => known.tag === 'absent' && known.isDamaged === true)) throw partGone(id)
 }

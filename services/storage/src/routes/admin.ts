@@ -1,8 +1,9 @@
 /** What an operator asks: what is here, how safe it is, and to look again. */
+import { CairnError } from '@cairn/kernel'
 import { json, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
 import { durabilityReport } from '../domain/durability-report.ts'
-import { noSuchObject, READ_ERRORS } from '../errors.ts'
+import { noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import { address } from './params.ts'
 
@@ -12,7 +13,7 @@ const PAGE_DEFAULT = 100
 const admin = { lane: 'inline', scope: 'storage:admin' } as const
 
 export function adminRoutes(parts: StorageParts): RouteTable {
-  return [listObjects(parts), durability(parts), scrub(parts), repair(parts)]
+  return [listObjects(parts), durability(parts), scrub(parts), giveUp(parts), repair(parts)]
 }
 
 function listObjects({ objects: all, reader }: StorageParts): RouteTable[number] {
@@ -66,6 +67,51 @@ function scrub({ scrubs }: StorageParts): RouteTable[number] {
     handler: () => {
       scrubs.begin()
       return json(202, scrubs.report())
+    },
+  })
+}
+
+/** What would be lost, or was. */
+const loss = z.strictObject({
+  segment: z.int(),
+  drive: z.string(),
+  /** Nothing of it can be read, so that it is not known what it held. */
+  unreadable: z.boolean(),
+  damaged_bytes: z.int(),
+  salvaged: z.int(),
+  lost: z.strictObject({ chunks: z.int(), objects: z.int(), holds: z.int(), deletes: z.int() }),
+  kept_as: z.string().nullable(),
+})
+
+function giveUp({ drives }: StorageParts): RouteTable[number] {
+  return route({
+    ...admin,
+    method: 'POST',
+    path: '/admin/scrub/give-up',
+    summary:
+      'Gives up a segment that is damaged or unreadable: what can be read of it is copied, the rest is lost, and garbage can be collected again. With `dry_run` it only says what would be lost.',
+    body: z.strictObject({
+      segment: z.int().min(1),
+      drive: z.string().optional(),
+      dry_run: z.boolean().default(false),
+    }),
+    responses: { 200: { description: 'What is lost.', schema: loss } },
+    errors: { not_found: 404, segment_sound: 409, segment_active: 409, ...READ_ERRORS, ...WRITE_ERRORS },
+    handler: async ({ body }) => {
+      const drive = drives.open.find(({ id }) => body.drive === undefined || id === body.drive)
+      if (drive === undefined) throw new CairnError('NotFound', 'There is no such drive, or it has failed.')
+      const { storage } = drive.contents
+      const report = body.dry_run ? storage.wouldLose(body.segment) : await storage.giveUp(body.segment)
+      const { segment, isUnreadable, damagedBytes, salvaged, lost, keptAs } = report
+      return json(200, {
+        segment,
+        drive: drive.id,
+        unreadable: isUnreadable,
+        damaged_bytes: damagedBytes,
+        salvaged,
+        lost,
+        kept_as: keptAs ?? null,
+      })
     },
   })
 }

@@ -26,7 +26,6 @@ const writeErrors = {
   not_ready: 503,
   drive_stalled: 503,
   drive_failed: 503,
-  index_behind: 503,
   no_space: 507,
 }
 const stored = z.strictObject({ address: z.string(), new: z.boolean() })

@@ -58,7 +58,7 @@ export class DriveTarget implements ObjectTarget {
   }
 
   async known(ids: readonly Address[]): Promise<readonly KnownCopy[]> {
-    return await Promise.all(ids.map(async (id) => this.#withOwners(id, await this.look(id))))
+    return await Promise.all(ids.map(async (id) => await this.#withOwners(id, await this.look(id))))
   }
 
   /** What it knows of one, but for who holds it: every read asks this. */
@@ -103,7 +103,7 @@ export class DriveTarget implements ObjectTarget {
     const facts = await storage.objects.stat(id)
     if (facts === undefined) return undefined
     const { size, type, chunkSize, version } = facts
-    return { size, type, chunkSize, version, owners: storage.objects.holds.owners(id) }
+    return { size, type, chunkSize, version, owners: await storage.objects.holds.owners(id) }
   }
 
   async manifest(id: Address): Promise<Manifest | undefined> {
@@ -144,8 +144,8 @@ export class DriveTarget implements ObjectTarget {
     return known.isStriped === true ? { ...copy, isStriped: true } : copy
   }
 
-  #withOwners(id: Address, known: KnownCopy): KnownCopy {
-    const owners = known.tag === 'object' ? this.drive.contents.storage.objects.holds.owners(id) : []
+  async #withOwners(id: Address, known: KnownCopy): Promise<KnownCopy> {
+    const owners = known.tag === 'object' ? await this.drive.contents.storage.objects.holds.owners(id) : []
     return known.tag === 'object' && owners.length > 0 ? { ...known, owners } : known
   }
 

@@ -128,7 +128,8 @@ export class LocalDrive {
   }
 
   async #openStore(): Promise<OpenDrive> {
-    const storage = await Storage.open(this.#platform, { ...this.#options.storage, path: this.path })
+    const onLearnt: StorageOptions['onLearnt'] = (how) => this.#platform.metrics.count('index_segments_total', { how })
+    const storage = await Storage.open(this.#platform, { ...this.#options.storage, path: this.path, onLearnt })
     const onDamaged = (chunk: Address): void => this.#options.onDamaged(chunk, this)
     const chunks = new ChunkReader(this.#platform, storage.chunks, onDamaged)
     return { tag: 'open', storage, chunks, reader: new ObjectReader(storage.objects, chunks) }

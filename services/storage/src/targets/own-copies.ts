@@ -3,7 +3,7 @@
  *
  *     peer ──▶ known, put, commit, remove, stat, page ──▶ the drives of this node, and nobody further
  */
-import { CairnError } from '@cairn/kernel'
+import { CairnError, isKind } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { DriveTarget } from './drive-target.ts'
 import { placementOrder } from './placement-core.ts'
@@ -82,7 +82,20 @@ export class OwnCopies {
 
   async stat(id: Address): Promise<CopyFacts | undefined> {
     this.mustBeReadable()
-    return await (await this.holder(id))?.stat(id)
+    return await this.atHolder(id, async (holder) => await holder.stat(id))
+  }
+
+  /** What the holder says of the object. One whose record turns out to be damaged is none: then it is the next. */
+  async atHolder<T>(id: Address, ask: (holder: DriveTarget) => Promise<T>): Promise<T | undefined> {
+    for (let look = 1; ; look += 1) {
+      const holder = await this.holder(id)
+      if (holder === undefined) return undefined
+      try {
+        return await ask(holder)
+      } catch (error) {
+        if (!isKind(error, 'Integrity') || look > this.#targets.length) throw error
+      }
+    }
   }
 
   /** The drive with the newest copy, unless a delete is newer; none of those that cannot be read. */

@@ -25,8 +25,6 @@ import type {
 
 /** After bytes that were not what they should be nothing is believed for this long. */
 const DISTRUST_MS = 60_000
-/** One more try: what is lost on the way is not yet a peer that is down. */
-const TWO_TRIES = { tries: 2, backoff: () => 50 }
 const SCOPES = ['storage:admin'] as const
 
 export interface PeerSettings {
@@ -76,7 +74,7 @@ export class PeerTarget implements ObjectTarget {
     const token = new TokenFile(platform, tokenFile)
     const grant: ScopeGrant = { scopes: SCOPES, bearer: async () => await token.read() }
     const base = new URL(url.endsWith('/') ? url : `${url}/`)
-    const caller = new Caller({ runtime: platform, transport, base, target: `peer ${id}`, breakers, grant }, TWO_TRIES)
+    const caller = new Caller({ runtime: platform, transport, base, target: `peer ${id}`, breakers, grant })
     this.#client = copyClient(caller, headers)
   }
 

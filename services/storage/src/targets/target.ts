@@ -36,6 +36,8 @@ export type KnownCopy =
       readonly tag: 'absent'
       /** It has a drive that cannot be asked now, and that may know better. */
       readonly isPartial?: true
+      /** It has a record of the object, and that is damaged. */
+      readonly isDamaged?: true
     }
   | {
       readonly tag: 'object'

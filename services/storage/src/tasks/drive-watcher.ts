@@ -7,18 +7,13 @@ import type { LocalDrive } from '../targets/local-drive.ts'
 const WATCH_MS = 500
 
 export interface Watched {
-  readonly reserveBytes: number
   readonly health: Health
   /** A drive has gone or come back. */
   readonly onChange: () => void
 }
 
 /** Says whether this node takes writes. Reads go on whatever it says. */
-export function driveWatcher(
-  platform: Platform,
-  drives: Drives,
-  { reserveBytes, health, onChange }: Watched,
-): TaskBody {
+export function driveWatcher(platform: Platform, drives: Drives, { health, onChange }: Watched): TaskBody {
   const freeBytes = new Map<LocalDrive, number>()
   const once = new Once()
   // Never waited for: a drive that hangs would hang the one who has to say so.
@@ -36,7 +31,7 @@ export function driveWatcher(
     for (;;) {
       look()
       for (const drive of drives.open) ask(drive)
-      const whys = drives.all.map((drive) => whyNot(drive, freeBytes.get(drive), reserveBytes))
+      const whys = drives.all.map((drive) => whyNot(drive, freeBytes.get(drive)))
       // One drive that takes writes is enough to be asked for them; how many copies there are then is said to each.
       if (whys.includes(undefined)) health.meet('store_writable')
       else health.miss('store_writable', whys[0] ?? 'There is no drive.')
@@ -45,12 +40,13 @@ export function driveWatcher(
   }
 }
 
-function whyNot({ state }: LocalDrive, freeBytes: number | undefined, reserveBytes: number): string | undefined {
+function whyNot({ state }: LocalDrive, freeBytes: number | undefined): string | undefined {
   if (state.tag === 'failed') return state.why
-  const { unready, isStalled } = state.storage.facts()
+  const { unready, isStalled, reserve } = state.storage.facts()
   if (unready !== undefined) return unready.message
   if (isStalled) return 'The drive does not answer in time.'
-  return (freeBytes ?? reserveBytes) < reserveBytes ? 'The drive is full but for its reserve.' : undefined
+  const { leftAloneBytes } = reserve
+  return (freeBytes ?? leftAloneBytes) < leftAloneBytes ? 'The drive is full but for its reserve.' : undefined
 }
 
 /** Work that is not begun again before it has ended; what becomes of it, the work itself says. */

@@ -1,4 +1,4 @@
-import type { Health, TaskBody, Watch } from '@cairn/kernel'
+import type { TaskBody, Watch } from '@cairn/kernel'
 import type { Replication } from '../replication/open-replication.ts'
 
 /** Where copies should be. */
@@ -17,14 +17,12 @@ const ONE_TARGET: Placement = { copies: 1, targets: 1 }
  */
 export function placementClient(
   placement: Watch<Placement | undefined>,
-  health: Health,
   replication: Pick<Replication, 'replicas' | 'peers'> | undefined,
   onChange: () => void,
 ): TaskBody {
   return async ({ draining }) => {
     const copies = replication?.replicas.copies ?? ONE_TARGET.copies
     placement.set({ copies, targets: replication?.replicas.targets.length ?? ONE_TARGET.targets })
-    health.meet('placement_cache_warm')
     if (replication === undefined || replication.peers.count === 0) return
     for (;;) {
       if (await replication.peers.round(draining)) onChange()

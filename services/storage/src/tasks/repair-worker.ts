@@ -20,7 +20,9 @@ export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecon
   const last = core.createLastSecond(bytesPerSecond)
   const payer = new Semaphore(1)
   const { clock, metrics } = platform
-  return async ({ aborting }) => {
+  return async ({ aborting, busyWhen }) => {
+    let isWaiting = false
+    busyWhen?.(() => !isWaiting)
     const pace: Pace = async (bytes) => {
       const askedAt = clock.now()
       {
@@ -36,7 +38,9 @@ export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecon
       metrics.count('repair_bytes_total', { phase: 'executed' }, bytes)
     }
     for (;;) {
+      isWaiting = true
       const next = await parts.repairs.queue.recv({ signal: aborting })
+      isWaiting = false
       if (next.tag === 'closed') return
       const beganAt = clock.now()
       try {

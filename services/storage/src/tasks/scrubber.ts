@@ -1,34 +1,40 @@
 /**
  * Reads everything on one drive, at its own pace, and proves it.
  *
- *     begin ─▶ chunk after chunk, in order ─▶ objects counted ─▶ end of the round ─▶ waits for the next
- *                  └─ every 256 chunks the place is written down: a restart goes on from there
+ *     begin ─▶ segment after segment, record by record ─▶ objects counted ─▶ end of the round ─▶ waits for the next
+ *                  └─ every 16 MiB the place is written down: a restart goes on from there
  *
  * It never says that something is sound that it did not read in this round.
  */
 import { isKind, sleep, type TaskBody, TokenBucket, Watch } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
-import type { Storage } from '@cairn/store'
-import { type Address, parseAddress } from '@cairn/wire'
+import type { ScrubCursor, ScrubFinding, Storage } from '@cairn/store'
+import type { Address } from '@cairn/wire'
 import { takeCensus } from '../domain/object-census.ts'
 import type { Repairs } from '../domain/repairs.ts'
-import { coverageAt, type Place, readPlace, type ScrubReport, START, writePlace } from '../domain/scrub-place.ts'
+import {
+  coverageAt,
+  type Place,
+  readPlace,
+  type ScrubReport,
+  START,
+  withFinding,
+  writePlace,
+} from '../domain/scrub-place.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
 import { canWait } from './round.ts'
 
-const PAGE = 256
-/** What one chunk costs the budget; most are this long. */
-const CHUNK_COST = 64 * 1024
+/** What is read between two payments from the budget. */
+const TURN_BYTES = 64 * 1024
+/** What is read between two times the place is written down. */
+const SAVE_BYTES = 16 * 1024 * 1024
 /** Between the end of a round and the next: everything is read about once a week. */
 const ROUND_INTERVAL_MS = 7 * 24 * 60 * 60 * 1000
 /** Before the drive is asked again after it failed. */
 const RETRY_MS = 5000
-/** Damaged chunks that are remembered; the count goes on. */
-const DAMAGED_NAMED_MAX = 1000
-
 /** What all scrubs of the node may read together. */
 export function scrubPace({ clock }: Platform, bytesPerSecond: number): TokenBucket {
-  return new TokenBucket(clock, { rate: bytesPerSecond, burst: Math.max(CHUNK_COST, bytesPerSecond) })
+  return new TokenBucket(clock, { rate: bytesPerSecond, burst: Math.max(TURN_BYTES, bytesPerSecond) })
 }
 
 /** What the last round that began and ended in this life has read. */
@@ -87,7 +93,7 @@ export class Scrubber {
   }
 
   report(): ScrubReport {
-    const { completed_at: completedAt, ...place } = this.#place
+    const { completed_at: completedAt, up_to_lsn: _upToLsn, ...place } = this.#place
     return {
       ...place,
       state: this.#isReading ? 'reading' : 'waiting',
@@ -138,55 +144,72 @@ export class Scrubber {
     const asked = this.#asked.version
     try {
       const { storage } = this.#drive.contents
-      if (this.#place.cursor === null) {
-        this.#place = { ...START, objects: this.#place.objects, completed_at: this.#place.completed_at }
-        this.#beganAtLsn = storage.facts().syncedLsn
-      }
-      for (;;) {
-        const after = this.#place.cursor === null ? undefined : parseAddress(this.#place.cursor)
-        const ids = await storage.chunks.list(after, PAGE)
-        for (const id of ids) await this.#inspect(id, signal)
-        if (ids.length < PAGE) {
-          await this.#complete()
-          this.#answered = asked
-          return
-        }
-        this.#place = { ...this.#place, cursor: ids.at(-1) ?? null }
-        await this.#save()
-      }
+      if (this.#place.cursor === null) this.#begin(storage)
+      await this.#read(storage, signal)
+      await this.#complete()
+      this.#answered = asked
     } finally {
       this.#isReading = false
+      // Cut off by a stop or by the drive: what was read need not be read again.
+      if (this.#place.cursor !== null) await this.#save()
+    }
+  }
+
+  #begin(storage: Storage): void {
+    const { objects, completed_at: completedAt } = this.#place
+    this.#beganAtLsn = storage.facts().syncedLsn
+    const round = { up_to_lsn: this.#beganAtLsn, total_bytes: storage.scrub.bytes }
+    this.#place = { ...START, ...round, objects, completed_at: completedAt }
+  }
+
+  async #read({ scrub }: Storage, signal: AbortSignal): Promise<void> {
+    const { cursor, up_to_lsn: upToLsn } = this.#place
+    const from = cursor === null ? undefined : { ...cursor, liveBytes: cursor.live_bytes }
+    let [turnBytes, unsavedBytes] = [0, 0]
+    await this.#pace.take(TURN_BYTES, { signal })
+    for await (const step of scrub.read({ from, upToLsn })) {
+      this.#found(step.findings)
+      const { records, bytes } = this.#place
+      this.#place = {
+        ...this.#place,
+        records: records + step.records,
+        bytes: bytes + step.bytes,
+        cursor: cursorOf(step.cursor),
+      }
+      turnBytes += step.bytes
+      unsavedBytes += step.bytes
+      if (turnBytes < TURN_BYTES) continue
+      if (unsavedBytes >= SAVE_BYTES) {
+        await this.#save()
+        unsavedBytes = 0
+      }
+      // A turn ends with a whole record, which may be longer than the bucket is deep.
+      for (; turnBytes > 0; turnBytes -= TURN_BYTES) await this.#pace.take(Math.min(turnBytes, TURN_BYTES), { signal })
+      turnBytes = 0
+    }
+    this.#place = { ...this.#place, not_read: [...scrub.unreadable] }
+  }
+
+  #found(findings: readonly ScrubFinding[]): void {
+    const { metrics } = this.#platform
+    for (const finding of findings) {
+      this.#place = withFinding(this.#place, finding)
+      if (finding.tag === 'mended') metrics.count('scrub_mended_total', {})
+      if (finding.tag !== 'chunk') continue
+      metrics.count('scrub_chunks_total', { result: finding.isSound ? 'sound' : 'damaged' })
+      if (!finding.isSound) this.#repairs.damaged(finding.id, this.#drive.id)
     }
   }
 
   async #complete(): Promise<void> {
-    const { storage, reader } = this.#drive.contents
-    const { sound, damaged } = await takeCensus(storage, reader, new Set(this.#place.damaged))
+    const { storage } = this.#drive.contents
+    const { sound, damaged } = await takeCensus(storage, new Set(this.#place.damaged))
     const objects = { sound, damaged: damaged.size }
-    // More were damaged than are remembered: then nothing is proved until the next round.
-    const isKnown = this.#place.damaged_count === this.#place.damaged.length
-    if (this.#beganAtLsn !== undefined && isKnown) this.#proof = { storage, upToLsn: this.#beganAtLsn, damaged }
+    if (this.#beganAtLsn !== undefined) this.#proof = { storage, upToLsn: this.#beganAtLsn, damaged }
     this.#place = { ...this.#place, cursor: null, objects, completed_at: this.#platform.clock.wall() }
     // From this step on whoever asks wants another one, also while this one is written down.
     this.#isReading = false
     await this.#save()
-  }
-
-  async #inspect(id: Address, signal: AbortSignal): Promise<void> {
-    await this.#pace.take(CHUNK_COST, { signal })
-    const { metrics } = this.#platform
-    try {
-      if ((await this.#drive.contents.storage.chunks.inspect(id)) === 'absent') return
-      metrics.count('scrub_chunks_total', { result: 'sound' })
-      this.#place = { ...this.#place, read: this.#place.read + 1 }
-    } catch (error) {
-      if (!isKind(error, 'Integrity')) throw error
-      metrics.count('scrub_chunks_total', { result: 'damaged' })
-      this.#repairs.damaged(id, this.#drive.id)
-      const { read, damaged, damaged_count: count } = this.#place
-      const named = damaged.length < DAMAGED_NAMED_MAX ? [...damaged, id] : damaged
-      this.#place = { ...this.#place, read: read + 1, damaged: named, damaged_count: count + 1 }
-    }
   }
 
   /** A place that cannot be written costs some chunks read twice after a restart, nothing else. */
@@ -197,4 +220,8 @@ export class Scrubber {
       this.#platform.log.warn({ error }, 'the place of the scrub was not written down')
     }
   }
+}
+
+function cursorOf({ segment, offset, liveBytes }: ScrubCursor): Place['cursor'] {
+  return { segment, offset, live_bytes: liveBytes }
 }
