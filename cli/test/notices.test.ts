@@ -18,8 +18,14 @@ after(async () => {
   await place[Symbol.asyncDispose]()
 })
 
+/** The doctor tries the ports of all services; a node that runs beside the tests may have the default ones. */
+const FREE_PORTS = ['registry', 'index', 'edge', 'interop'].flatMap((service) => [
+  `[${service}]`,
+  'bind_addr = "127.0.0.1:0"',
+])
+
 async function configure(lines: readonly string[]): Promise<void> {
-  await writeFile(path('cairn.toml'), ['[storage]', 'segment_bytes = "2MiB"', ...lines, ''].join('\n'))
+  await writeFile(path('cairn.toml'), ['[storage]', 'segment_bytes = "2MiB"', ...lines, ...FREE_PORTS, ''].join('\n'))
 }
 
 async function cairn(...args: readonly string[]): Promise<Ran> {
