@@ -3,10 +3,10 @@ import type { CommandRow, OperandRow, OptionRow } from './command.ts'
 import { PROGRESS } from './shared-rows.ts'
 
 export const BRIDGE_NOUNS: Readonly<Record<string, string>> = {
-  audit: 'The audit of interop: what was let in, what was turned away, and whether the record holds.',
-  hook: 'Webhooks: let a provider in, see who is, watch what comes, try it.',
-  interop: 'The bridge service as a whole: go on after its journal lost something.',
-  mailbox: 'Messages that webhooks became: take one, say that it is done, see what failed, try it again.',
+  audit: 'The audit log of interop: what was accepted and refused, and whether the log is intact.',
+  hook: 'Webhooks: admit a provider, list providers, follow what arrives, send a test.',
+  interop: 'The interop service: go on after its journal lost records.',
+  mailbox: 'Messages made from webhooks: lease, acknowledge, list dead letters, replay.',
   pack: 'Map tiles in one file, served by the edge.',
 }
 
@@ -15,7 +15,7 @@ const RECEIPT: OperandRow = { name: 'RECEIPT', required: true, does: 'the receip
 const PACK_NAME: OperandRow = { name: 'NAME', required: true, does: 'the name of the pack, as in /edge/assets/p/NAME.' }
 const LIMIT: OptionRow = { name: 'limit', value: 'N', does: 'At most this many (default 100).' }
 const CURSOR: OptionRow = { name: 'cursor', value: 'CURSOR', does: 'Go on where an earlier list ended.' }
-const PINNED: OptionRow = { name: 'b3', value: 'ADDRESS', does: 'It has to be this file; another is refused.' }
+const PINNED: OptionRow = { name: 'b3', value: 'ADDRESS', does: 'Refuse a file with any other address.' }
 const PROVIDER: OperandRow = {
   name: 'PROVIDER',
   required: true,
@@ -30,7 +30,7 @@ const SAMPLE_RECEIPT = `${SAMPLE_MESSAGE}:1:0f1e2d3c4b5a69788796a5b4c3d2e1f0`
 const HOOKS: readonly CommandRow[] = [
   {
     name: 'hook add',
-    summary: 'The lines of the configuration that let a provider in, and where its secret goes.',
+    summary: 'Print the configuration that admits a provider, and store its secret.',
     operands: [PROVIDER],
     options: [
       { name: 'generate', does: 'Make a secret, in a file that only you can read. Never overwrites.' },
@@ -49,15 +49,15 @@ const HOOKS: readonly CommandRow[] = [
   },
   {
     name: 'hook ls',
-    summary: 'Every provider: whether it is let in, until when its secrets count, what it sent last. Shows no secret.',
+    summary: 'List providers: whether enabled, when their secrets expire, what they sent last. Shows no secret.',
     operands: [],
     options: [],
-    examples: [{ line: 'cairn hook ls', does: 'before a secret ends' }],
+    examples: [{ line: 'cairn hook ls', does: 'before a secret expires' }],
     load: async () => (await import('./hook.ts')).ls,
   },
   {
     name: 'hook tail',
-    summary: 'Webhooks as they come: accepted, refused and why. Ends when it is interrupted.',
+    summary: 'Follow webhooks as they arrive: accepted, refused and why.',
     operands: [],
     options: [{ ...LIMIT, does: 'End after this many.' }],
     examples: [
@@ -68,21 +68,21 @@ const HOOKS: readonly CommandRow[] = [
   },
   {
     name: 'hook test',
-    summary: 'Sign a webhook with the secret the node names, send it there, and show what became of it.',
+    summary: 'Send a signed test webhook to the node and show what became of it.',
     operands: [
       PROVIDER,
       { name: 'FILE', required: false, does: 'The body to send (default: one that says it is a test).' },
     ],
     options: [{ name: 'event', value: 'NAME', does: 'The event it is about, for rules (default cairn.test).' }],
     examples: [
-      { line: 'cairn hook test github', does: 'sets nothing in motion but rules for every event' },
+      { line: 'cairn hook test github', does: 'triggers only rules that match every event' },
       { line: 'cairn hook test github push.json --event push', does: 'a recorded payload, as GitHub would send it' },
     ],
     load: async () => (await import('./hook-test.ts')).test,
   },
   {
     name: 'hook replay',
-    summary: 'Try a webhook again whose rule failed too often: one dead letter of a topic, under its old id.',
+    summary: 'Retry one webhook from the dead letters of a topic, under its id.',
     operands: [
       { ...TOPIC, does: 'the topic; @propose and @forward are those of rules that the node applies itself.' },
       { name: 'ID', required: true, does: 'the message, as `cairn mailbox dead` lists it.' },
@@ -96,8 +96,7 @@ const HOOKS: readonly CommandRow[] = [
 const MAILBOXES: readonly CommandRow[] = [
   {
     name: 'mailbox lease',
-    summary:
-      'Take the next message. Standard output is its receipt and its body; it comes again if nobody says it is done.',
+    summary: 'Lease the next message and print its receipt and body. It returns unless it is acknowledged.',
     operands: [TOPIC],
     options: [{ name: 'wait-for', value: 'TIME', does: 'Wait up to this long for one, up to 20s.' }],
     examples: [{ line: 'cairn mailbox lease deploys --wait-for 20s', does: 'the exit code is 3 if there is none' }],
@@ -105,7 +104,7 @@ const MAILBOXES: readonly CommandRow[] = [
   },
   {
     name: 'mailbox ack',
-    summary: 'A message is done, durably.',
+    summary: 'Acknowledge a message, durably.',
     operands: [TOPIC, RECEIPT],
     options: [],
     examples: [
@@ -115,7 +114,7 @@ const MAILBOXES: readonly CommandRow[] = [
   },
   {
     name: 'mailbox nack',
-    summary: 'A message is for somebody else, at once.',
+    summary: 'Return a message to the queue immediately.',
     operands: [TOPIC, RECEIPT],
     options: [],
     examples: [{ line: `cairn mailbox nack deploys ${SAMPLE_RECEIPT}`, does: 'instead of letting the lease run out' }],
@@ -123,7 +122,7 @@ const MAILBOXES: readonly CommandRow[] = [
   },
   {
     name: 'mailbox peek',
-    summary: 'The messages of a topic in the order they came, without taking any.',
+    summary: 'List the messages of a topic in order, without leasing any.',
     operands: [TOPIC],
     options: [LIMIT, CURSOR],
     examples: [{ line: 'cairn mailbox peek deploys', does: 'id, state, deliveries, time and body' }],
@@ -131,7 +130,7 @@ const MAILBOXES: readonly CommandRow[] = [
   },
   {
     name: 'mailbox dead',
-    summary: 'Dead letters of a topic: delivered as often as may be, and never done.',
+    summary: 'List dead letters of a topic (delivery limit reached).',
     operands: [TOPIC],
     options: [LIMIT, CURSOR],
     examples: [{ line: 'cairn mailbox dead @forward', does: 'what could not be forwarded' }],
@@ -139,7 +138,7 @@ const MAILBOXES: readonly CommandRow[] = [
   },
   {
     name: 'mailbox replay',
-    summary: 'Put dead letters back, all of a topic or those named; each keeps its id.',
+    summary: 'Return dead letters to the queue, all of a topic or those named. Each keeps its id.',
     operands: [TOPIC, { name: 'ID', required: false, repeats: true, does: 'A dead letter (default: all of them).' }],
     options: [],
     examples: [{ line: 'cairn mailbox replay deploys', does: 'once the reason is gone' }],
@@ -150,7 +149,7 @@ const MAILBOXES: readonly CommandRow[] = [
 const AUDITS: readonly CommandRow[] = [
   {
     name: 'audit',
-    summary: 'What interop let in and what it turned away: number, time, decision, who, what, why, address.',
+    summary: 'List what interop accepted and refused: number, time, decision, who, what, why, address.',
     operands: [],
     options: [
       LIMIT,
@@ -165,7 +164,7 @@ const AUDITS: readonly CommandRow[] = [
   },
   {
     name: 'audit verify',
-    summary: 'Compute the whole chain of the audit again, and hold it against every head the registry has of it.',
+    summary: 'Verify the audit chain against every head that the registry has of it.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn audit verify', does: 'the exit code is 4 if a line was edited, dropped or moved' }],
@@ -176,7 +175,7 @@ const AUDITS: readonly CommandRow[] = [
 const PACKS: readonly CommandRow[] = [
   {
     name: 'pack add',
-    summary: 'Serve a PMTiles or MBTiles file under a name, from now on. Standard output is its address.',
+    summary: 'Serve a PMTiles or MBTiles file under a name, and print its address.',
     operands: [PACK_NAME, { name: 'FILE', required: true, does: 'the file, on the machine of the node.' }],
     options: [PINNED],
     examples: [{ line: 'cairn pack add world ./world.pmtiles', does: 'at /edge/assets/p/world, after restarts too' }],
@@ -184,7 +183,7 @@ const PACKS: readonly CommandRow[] = [
   },
   {
     name: 'pack ls',
-    summary: 'Every pack: whether it is served, who named it, its address, its tiles, its file.',
+    summary: 'List packs: whether served, who added it, address, tiles, file.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn pack ls', does: 'those of the configuration and those that were added' }],
@@ -192,7 +191,7 @@ const PACKS: readonly CommandRow[] = [
   },
   {
     name: 'pack rm',
-    summary: 'Serve an added pack no more. Its file stays.',
+    summary: 'Stop serving an added pack. Its file stays.',
     operands: [PACK_NAME],
     options: [],
     examples: [{ line: 'cairn pack rm world', does: 'requests under way still end with it' }],
@@ -200,7 +199,7 @@ const PACKS: readonly CommandRow[] = [
   },
   {
     name: 'pack verify',
-    summary: 'Whether a file is a pack that can be served: format, zooms, tiles counted, address. Asks nobody.',
+    summary: 'Verify a pack file offline: format, zooms, tile count, address.',
     operands: [{ name: 'FILE', required: true, does: 'the file.' }],
     options: [PINNED, PROGRESS],
     examples: [{ line: 'cairn pack verify world.pmtiles', does: 'the exit code is 4 if it is damaged' }],
@@ -211,7 +210,7 @@ const PACKS: readonly CommandRow[] = [
 const INTEROP: readonly CommandRow[] = [
   {
     name: 'interop adopt',
-    summary: 'Give up what the journal of interop lost, in a line of the audit, so that it takes webhooks again.',
+    summary: 'Accept the loss in a damaged journal of interop, with a line in the audit, and go on.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn interop adopt', does: 'when there is no backup that still has what is missing' }],

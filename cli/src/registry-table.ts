@@ -3,16 +3,16 @@ import type { CommandRow, OperandRow, OptionRow } from './command.ts'
 import { ADDRESS, OUTPUT, SAMPLE_ADDRESS } from './shared-rows.ts'
 
 export const REGISTRY_NOUNS: Readonly<Record<string, string>> = {
-  key: 'Keys of signers. They stay on the machine of whoever signs; a node never reads them.',
+  key: "Keys of signers. They stay on the signer's machine; a node never reads them.",
   name: 'Names: propose what one means, approve it, commit it, see what it means and meant.',
   registry: 'The registry as a whole: who signs, whom to believe, and whether its log holds.',
 }
 
 const PROPOSAL: OperandRow = { name: 'PROPOSAL', required: true, does: 'the id that `cairn name propose` printed.' }
 
-const NOTE: OptionRow = { name: 'note', value: 'TEXT', does: 'A note for whoever signs; it stays in the log.' }
+const NOTE: OptionRow = { name: 'note', value: 'TEXT', does: 'A note for the signers; it stays in the log.' }
 
-/** How far somebody else's word goes. */
+/** What a verification starts from. */
 const TRUST: readonly OptionRow[] = [
   {
     name: 'trust',
@@ -28,7 +28,7 @@ const SAMPLE_PROPOSAL = 'p_000102030405060708090a0b0c0d0e0f'
 export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   {
     name: 'key new',
-    summary: 'A new key of a signer. Standard output is its public half, as a signer set lists it. Never overwrites.',
+    summary: 'Create a signer key and print its public half, as a signer set lists it. Never overwrites.',
     operands: [
       {
         name: 'FILE',
@@ -50,7 +50,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'name propose',
-    summary: 'Propose what a name is to mean. Standard output is the id of the proposal.',
+    summary: 'Propose what a name is to mean, and print the id of the proposal.',
     operands: [
       { name: 'NAME', required: true, does: 'the name, such as site@1.0.' },
       { ...ADDRESS, required: false, does: 'the address it is to mean; none with --remove.' },
@@ -73,7 +73,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'name approve',
-    summary: 'Sign a proposal. What is signed is computed here and shown before.',
+    summary: 'Sign a proposal, after showing what is signed as computed here.',
     operands: [PROPOSAL],
     options: [
       {
@@ -87,7 +87,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'name commit',
-    summary: 'Make an approved proposal the next version. Standard output is the version and its hash.',
+    summary: 'Commit an approved proposal as the next version, and print the version and its hash.',
     operands: [PROPOSAL],
     options: [],
     examples: [{ line: `cairn name commit ${SAMPLE_PROPOSAL}`, does: 'says who is missing if it is too early' }],
@@ -95,7 +95,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'name pending',
-    summary: 'List the proposals that are open: what each would change, who has approved, who is missing.',
+    summary: 'List open proposals: what each would change, who approved it, who is missing.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn name pending', does: 'what waits for signatures' }],
@@ -103,7 +103,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'name show',
-    summary: 'What a name means, now or at a version, and who approved it.',
+    summary: 'Show what a name means, now or at a version, and who approved it.',
     operands: [{ name: 'NAME', required: true, does: 'the name, such as site@1.0.' }],
     options: [
       { name: 'at', value: 'VERSION', does: 'What it meant at this version.' },
@@ -113,14 +113,12 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
         does: 'Write the proof of it, for `cairn verify-proof`; with --at, of the version that said so.',
       },
     ],
-    examples: [
-      { line: 'cairn name show site@1.0 --proof site.proof', does: 'to show it to somebody who trusts nobody' },
-    ],
+    examples: [{ line: 'cairn name show site@1.0 --proof site.proof', does: 'for a reader who trusts no server' }],
     load: async () => (await import('./name-history.ts')).show,
   },
   {
     name: 'name log',
-    summary: 'The versions of a name since it was last new, or of everything, newest first.',
+    summary: 'List the versions of a name since it was last created, or of everything, newest first.',
     operands: [{ name: 'NAME', required: false, does: 'A name (default: every version).' }],
     options: [
       { name: 'limit', value: 'N', does: 'At most this many versions, up to 1000 (default 20).' },
@@ -131,7 +129,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'registry signers',
-    summary: 'Who signs, and how many must. Standard output is a file to edit for `cairn registry rotate`.',
+    summary: 'Print the signer set and its quorum, as a file to edit for `cairn registry rotate`.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn registry signers', does: 'the set in force' }],
@@ -152,7 +150,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'registry adopt',
-    summary: 'Let a registry that was restored or put back write again, once it is shown that nothing is missing.',
+    summary: 'Allow a restored registry to write again, after a check that no version is missing.',
     operands: [],
     options: [
       {
@@ -176,7 +174,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'registry trust',
-    summary: 'Write down whom to believe about this registry: its origin, its first version, its log keys.',
+    summary: 'Write a trust file for this registry: its origin, first version and log keys.',
     operands: [],
     options: [{ ...OUTPUT, does: 'Where to write it (default: standard output).' }],
     examples: [{ line: 'cairn registry trust -o trust.json', does: 'from a node you trust, over a way you trust' }],
@@ -184,7 +182,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'registry verify',
-    summary: 'Read a whole log, compute everything in it again, and say exactly what was checked.',
+    summary: 'Verify a whole log by computing it again, and report what was checked.',
     operands: [{ name: 'URL', required: false, does: 'The registry (default: the one of the node).' }],
     options: TRUST,
     examples: [
@@ -195,7 +193,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'verify-proof',
-    summary: 'What a proof file is worth, line by line. Asks nobody.',
+    summary: 'Verify a proof file offline.',
     operands: [{ name: 'FILE', required: true, does: 'the proof, as `cairn name show --proof` writes it.' }],
     options: TRUST,
     examples: [

@@ -61,7 +61,7 @@ test('the help of a command has its usage, its options and its examples; of a no
   assert.match(mint, /^ {2}--max-bytes SIZE {2}Only bodies/m)
   assert.match(mint, /^ {2}cairn token mint --for storage --scope storage:write --ttl 1h$/m)
   assert.match(renderHelp('token revoke'), /^ {2}cairn token revoke TID$/m)
-  assert.match(renderHelp('token'), /^ {2}token rotate +New root/m)
+  assert.match(renderHelp('token'), /^ {2}token rotate +Create a new root/m)
   assert.ok(!renderHelp('token').includes('config print'))
 })
 

@@ -9,9 +9,9 @@ import { ADDRESS, CONFIG_FILE, OUTPUT, PROGRESS, SAMPLE_ADDRESS } from './shared
 
 /** What the first word of a command with two is about. */
 export const NOUNS: Readonly<Record<string, string>> = {
-  backup: 'A copy of everything that cannot be made again, and a node out of it.',
-  config: 'The configuration: write one, check it, see what is in force, read it again.',
-  token: 'Capability tokens: who may do what, at which service, until when.',
+  backup: 'Copy what cannot be rebuilt, and make a node from the copy.',
+  config: 'Write, check, print and reload the configuration.',
+  token: 'Capability tokens: create, restrict, inspect, rotate and revoke them.',
   ...REGISTRY_NOUNS,
   ...BRIDGE_NOUNS,
 }
@@ -37,7 +37,7 @@ const CAVEATS: readonly OptionRow[] = [
 export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'start',
-    summary: 'Start a node with its services and stay until it is stopped.',
+    summary: 'Start a node with its services and run until it is stopped.',
     operands: [],
     options: [
       {
@@ -64,7 +64,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'stop',
-    summary: 'Stop the node: it finishes what it has accepted, and this waits until it is gone.',
+    summary: 'Stop the node and wait until it has finished the work it accepted.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn stop --timeout 30s', does: 'wait up to half a minute' }],
@@ -72,7 +72,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'status',
-    summary: 'What runs, where it listens, whether it is ready, and what it waits for if not.',
+    summary: 'Show what runs, where it listens, whether it is ready, and why not.',
     operands: [],
     options: [],
     examples: [
@@ -83,7 +83,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'doctor',
-    summary: 'Whether a node can run well here: each line with what to do about it. Needs no node.',
+    summary: 'Check whether a node can run well here, with a remedy for each problem. Needs no running node.',
     operands: [],
     options: [CONFIG_FILE],
     examples: [
@@ -94,13 +94,13 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'put',
-    summary: 'Store files, directories or standard input. Standard output is the address of each.',
+    summary: 'Store files, directories or standard input, and print the address of each.',
     operands: [{ name: 'PATH', required: true, repeats: true, does: 'a file, a directory, or - for standard input.' }],
     options: [PROGRESS],
     examples: [
       { line: 'cairn put ./photos', does: 'a directory; run again, it sends only what is missing' },
       { line: 'cairn put -q notes.txt', does: 'the address, and nothing else: HASH=$(cairn put -q notes.txt)' },
-      { line: 'tar c . | cairn put -', does: 'whatever comes' },
+      { line: 'tar c . | cairn put -', does: 'standard input, of any length' },
     ],
     load: async () => (await import('./put.ts')).put,
   },
@@ -117,7 +117,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'ls',
-    summary: 'The objects of the node in order of address, or the entries of a directory.',
+    summary: 'List the objects of the node by address, or the entries of a directory.',
     operands: [{ ...ADDRESS, required: false, does: 'A directory, by address or name (default: all objects).' }],
     options: [
       { name: 'limit', value: 'N', does: 'At most this many objects (default 1000).' },
@@ -128,7 +128,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'rm',
-    summary: 'Drop an object. What a directory lists is not dropped with it.',
+    summary: 'Remove an object. What a directory lists is not removed with it.',
     operands: [ADDRESS],
     options: [],
     examples: [{ line: `cairn rm ${SAMPLE_ADDRESS}`, does: 'that one; an object that something holds stays' }],
@@ -136,7 +136,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'scrub',
-    summary: 'Let the node read everything it stores and prove it, and say what it found in what it read.',
+    summary: 'Verify every stored object and report corruption.',
     operands: [],
     options: [
       { name: 'wait', does: 'Until the round has ended.' },
@@ -152,7 +152,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'repair',
-    summary: 'Have the node look for copies that are missing and make them, and say how many there are of everything.',
+    summary: 'Make missing copies, and report how many copies every object has.',
     operands: [{ name: 'ADDRESS', required: false, does: 'Of this object only, read again where it lies.' }],
     options: [{ name: 'wait', does: 'Until nothing waits to be repaired.' }],
     examples: [
@@ -162,7 +162,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'resolve',
-    summary: 'What a name or an address means, who holds it, and the proof of it.',
+    summary: 'Show what a name or an address means, who holds it, and its proof.',
     operands: [{ name: 'KEY', required: true, does: 'name: and a name, such as name:site@1.0, or an address.' }],
     options: [
       { name: 'fresh', does: 'Ask past what the index keeps.' },
@@ -174,13 +174,13 @@ export const COMMANDS: readonly CommandRow[] = [
     ],
     examples: [
       { line: 'cairn resolve name:site@1.0', does: 'address and providers' },
-      { line: 'cairn resolve name:site@1.0 --proof site.proof', does: 'to show it to somebody who trusts nobody' },
+      { line: 'cairn resolve name:site@1.0 --proof site.proof', does: 'for a reader who trusts no server' },
     ],
     load: async () => (await import('./resolve.ts')).resolve,
   },
   {
     name: 'providers',
-    summary: 'Who holds an address, best first: id, class, score, when last seen, where.',
+    summary: 'List who holds an address, best first: id, class, score, when last seen, where.',
     operands: [{ ...ADDRESS, does: 'the address, or its CID.' }],
     options: [
       { name: 'limit', value: 'N', does: 'At most this many, up to 32 (default 5).' },
@@ -191,8 +191,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'peers',
-    summary:
-      'List the nodes this one knows: those that hold copies for it, and those of the network; whether they answer.',
+    summary: 'List the nodes this one knows, for copies and for lookups, and whether they answer.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn peers --json', does: 'for a program' }],
@@ -202,7 +201,7 @@ export const COMMANDS: readonly CommandRow[] = [
   ...BRIDGE_COMMANDS,
   {
     name: 'backup create',
-    summary: 'Copy the data of the node, consistently while it runs. Standard output is the path of the backup.',
+    summary: 'Copy the data of a running node, consistently, and print the path of the backup.',
     operands: [{ name: 'DIR', required: true, does: 'a new directory; it gets its name when all of it is durable.' }],
     options: [
       { ...PASSPHRASE, does: 'Seal the private keys into it, with the passphrase in this file.' },
@@ -217,7 +216,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'backup restore',
-    summary: 'Make a data directory out of a backup; every record and every named object is proved before it counts.',
+    summary: 'Make a data directory from a backup. Every record and named object is verified first.',
     operands: [{ name: 'BACKUP', required: true, does: 'the directory that `cairn backup create` made.' }],
     options: [
       { ...PASSPHRASE, does: 'Open its private keys with the passphrase in this file; new keys otherwise.' },
@@ -241,7 +240,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'config validate',
-    summary: 'Check a configuration and the environment as a start would: each problem with its place and what to do.',
+    summary: 'Check a configuration and the environment as a start would, with a remedy for each problem.',
     operands: [{ name: 'FILE', required: false, does: 'The file to check (default cairn.toml).' }],
     options: [{ name: 'insecure-public', does: 'As for `cairn start --insecure-public`.' }],
     examples: [{ line: 'cairn config validate next.toml', does: 'before it goes live' }],
@@ -249,15 +248,15 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'config print',
-    summary: 'Every key with the value in force: of the running node, else of the file and the environment.',
+    summary: 'Print every key with the value in force: of the running node, else of file and environment.',
     operands: [],
     options: [{ name: 'origin', does: 'Where each value is from, and what a change of it needs.' }, CONFIG_FILE],
-    examples: [{ line: 'cairn config print --origin', does: 'who set what' }],
+    examples: [{ line: 'cairn config print --origin', does: 'each value with its origin' }],
     load: async () => (await import('./config.ts')).print,
   },
   {
     name: 'config reload',
-    summary: 'Let the node read its configuration again; it takes all of it, or keeps the old one and says why.',
+    summary: 'Reload the configuration of the node: all of it, or none and the reason.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn config reload', does: 'the same as SIGHUP, with an answer' }],
@@ -265,7 +264,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'token mint',
-    summary: 'A new token for one service. Standard output is the token.',
+    summary: 'Create a token for one service and print it.',
     operands: [],
     options: [
       { name: 'for', value: 'SERVICE', choices: SERVICES, does: 'The service it is for.' },
@@ -283,7 +282,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'token attenuate',
-    summary: 'The token, allowed less. Needs no node and no key; nobody can undo it.',
+    summary: 'Restrict a token (offline, irreversible).',
     operands: [TOKEN],
     options: [
       { name: 'for', value: 'SERVICE', choices: SERVICES, does: 'Of a bundle, only the token for this service.' },
@@ -293,14 +292,14 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: [
       {
         line: 'cairn token attenuate --for storage --scope storage:write --ttl 10m',
-        does: 'the admin token, as little of it as a script needs',
+        does: 'the admin token, restricted to what a script needs',
       },
     ],
     load: async () => (await import('./token.ts')).attenuate,
   },
   {
     name: 'token inspect',
-    summary: 'What a token allows, for whom and until when. Works offline and shows no secret.',
+    summary: 'Show what a token allows, for which service and until when. Works offline, shows no secret.',
     operands: [TOKEN],
     options: [],
     examples: [{ line: 'cairn token inspect -', does: 'reads the token from standard input' }],
@@ -308,7 +307,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'token rotate',
-    summary: 'New root key and new admin token; tokens of the former root are good for a day more.',
+    summary: 'Create a new root key and admin token. Tokens of the old root stay valid for a day.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn token rotate', does: 'once a year, or when in doubt' }],
@@ -316,7 +315,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'token reset',
-    summary: 'Give up every token of a stopped node and make new keys for them, where the old ones were lost.',
+    summary: 'Replace every token of a stopped node, when its key files were lost.',
     operands: [],
     options: [],
     examples: [{ line: 'cairn token reset --data DIR', does: 'when a start says that keys/revoked-tokens is missing' }],
@@ -324,7 +323,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'token revoke',
-    summary: 'Refuse a token from now on, at every service of the node.',
+    summary: 'Revoke a token at every service of the node.',
     operands: [
       { name: 'TID', required: true, does: 'the id that `cairn token inspect` shows, 32 hexadecimal digits.' },
     ],
@@ -334,7 +333,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'bench',
-    summary: 'How fast this node stores objects and gives them back, from here. What it stored is dropped again.',
+    summary: 'Measure how fast this node stores and returns objects. What it stored is removed again.',
     operands: [],
     options: [
       { name: 'size', value: 'SIZE', does: 'Of each object, such as 1KiB (default 64KiB).' },
@@ -345,7 +344,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'completion',
-    summary: 'A script that completes cairn commands in a shell.',
+    summary: 'Print a script that completes cairn commands in a shell.',
     operands: [{ name: 'SHELL', required: true, choices: ['bash', 'zsh', 'fish'], does: 'bash, zsh or fish.' }],
     options: [],
     examples: [{ line: 'cairn completion bash', does: 'source it: . <(cairn completion bash)' }],
