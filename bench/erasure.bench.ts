@@ -1,5 +1,5 @@
 /** Reed–Solomon 6+3 on one core. The rate counts data bytes, also where only some of them are rebuilt. */
-import { encode, reconstruct, type ShardsWithHoles, verify } from '@cairn/erasure'
+import { encode, reconstruct, type ShardsWithHoles, verify } from '@cairn/erasure/testing'
 import { type BenchCase, perSecond } from './harness.ts'
 
 const [K, M] = [6, 3]

@@ -1,5 +1,6 @@
 /** What the kernel's channels and limits cost over the bare thing that promises nothing. */
-import { Broadcast, Queue, SystemClock, TokenBucket, virtualRuntime, Watch } from '@cairn/kernel'
+import { Broadcast, Queue, SystemClock, TokenBucket, Watch } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { type BenchCase, perSecond } from './harness.ts'
 
 const ITEMS = 262_144

@@ -12,7 +12,13 @@ import {
   type Platform,
   UndiciTransport,
 } from '@cairn/platform'
-import { openParts, STORAGE_METRICS, type StorageConfig, type StorageParts, storageSection } from '@cairn/storage'
+import {
+  openParts,
+  STORAGE_METRICS,
+  type StorageConfig,
+  type StorageParts,
+  storageSection,
+} from '@cairn/storage/testing'
 import { type Address, addressOf } from '@cairn/wire'
 
 /** Among the dependencies: on the drive the repository is on. `/tmp` may be memory. */

@@ -10,7 +10,8 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemCrypto } from '@cairn/platform'
-import { delegatedJson, providerOf, RECORD_TTL_MS, signRecord } from '@cairn/routing'
+import { delegatedJson, providerOf } from '@cairn/routing'
+import { RECORD_TTL_MS, signRecord } from '@cairn/routing/testing'
 import { type Address, addressFromCid } from '@cairn/wire'
 
 const FAST_MS = 20

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const LAUNCHER = fileURLToPath(new URL('../../cli/bin/cairn.js', import.meta.url))
 const LOOK_EVERY_MS = 5
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 const PORTS = 6
 
 export class WholeNode {
@@ -28,7 +28,7 @@ export class WholeNode {
     const child = spawn(process.execPath, args, { env, stdio: 'ignore' })
     for (let port = portBase; port < portBase + PORTS; port += 1) {
       while (!(await isReady(port))) {
-        if (child.exitCode !== null || performance.now() - startedAt > PATIENCE_MS)
+        if (child.exitCode !== null || performance.now() - startedAt > TIMEOUT_MS)
           throw new Error(`The node does not answer on port ${port}.`)
         await sleep(LOOK_EVERY_MS)
       }

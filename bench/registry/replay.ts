@@ -9,7 +9,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Config, KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { createPlatform, INGRESS_METRICS, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
-import { openParts, REGISTRY_METRICS, registrySection } from '@cairn/registry'
+import { openParts, registrySection } from '@cairn/registry'
+import { REGISTRY_METRICS } from '@cairn/registry/testing'
 
 const [directory = '', mode = ''] = process.argv.slice(2)
 const metrics = new MemoryMetrics({ ...KERNEL_METRICS, ...INGRESS_METRICS, ...REGISTRY_METRICS })

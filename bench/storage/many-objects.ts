@@ -8,7 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isKind, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { RealDisk, systemCrypto } from '@cairn/platform'
-import { Storage } from '@cairn/store'
+import { DriveStore } from '@cairn/store'
 import { type Address, addressOf } from '@cairn/wire'
 
 /** Puts in flight at once; they share writes and syncs. */
@@ -20,17 +20,17 @@ const CHUNK_SIZE = 64 * 1024
 const [mode = '', path = '', countText = '0'] = process.argv.slice(2)
 const count = Number(countText)
 
-async function openStorage(at = path): Promise<Storage> {
+async function openStorage(at = path): Promise<DriveStore> {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
   const machine = { ...runtime, disk: new RealDisk(runtime), crypto: systemCrypto }
-  return await Storage.open(machine, { path: at })
+  return await DriveStore.open(machine, { path: at })
 }
 
 function objectBytes(serial: number): Uint8Array {
   return new TextEncoder().encode(`object ${serial}`)
 }
 
-async function put(storage: Storage, serial: number): Promise<Address> {
+async function put(storage: DriveStore, serial: number): Promise<Address> {
   const bytes = objectBytes(serial)
   const id = addressOf(bytes)
   storage.chunks.submit(id, bytes, 'bench', { lazy: true })
@@ -50,7 +50,7 @@ async function build(): Promise<void> {
 }
 
 /** Where too much waits to be written or indexed, asks again when it may be less. */
-async function putPatiently(storage: Storage, serial: number): Promise<void> {
+async function putPatiently(storage: DriveStore, serial: number): Promise<void> {
   for (;;) {
     try {
       await put(storage, serial)

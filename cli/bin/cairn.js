@@ -90,7 +90,7 @@ function countDrives() {
 
 async function runHere() {
   // Until the node listens itself: to be told to read its configuration, which it has yet to read, is not its end.
-  // oxlint-disable-next-line house/no-process-events -- the launcher runs where the platform cannot be loaded
+  // oxlint-disable-next-line cairn/no-process-events -- the launcher runs where the platform cannot be loaded
   if (isServing) process.on('SIGHUP', () => undefined)
   if (!isAmnesia)
     nodeModule.enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/cairn', import.meta.url)))
@@ -131,7 +131,7 @@ function runUnder(path) {
     const forward = () => {
       if (!isWindows) child.kill(signal)
     }
-    // oxlint-disable-next-line house/no-process-events -- the launcher runs where the platform cannot be loaded
+    // oxlint-disable-next-line cairn/no-process-events -- the launcher runs where the platform cannot be loaded
     process.on(signal, forward)
   }
   child.on('error', (error) => fail(`${path} cannot be started: ${error.message}.`))

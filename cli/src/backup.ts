@@ -5,19 +5,42 @@ import { CairnError, KERNEL_METRICS, MemoryLog, MemoryMetrics, SystemClock, syst
 import { backupBytes, backupSize, configSchemas, createBackup, Machine, restoreBackup, SERVICES } from '@cairn/node'
 import { loadConfig, RealDisk, replaceSmallFile } from '@cairn/platform'
 import { spellBytes, spellCount, spellSeconds } from '@cairn/wire'
-import { BACKUP_RECORD, type BackupRecord } from './backup-record.ts'
-import type { CommandContext, Run } from './command.ts'
+import { type CommandContext, type CommandHandler, dataFlag, dataPath } from './command.ts'
 import { sourcesOf } from './config.ts'
 import { withNode } from './node-admin.ts'
-import { dataFlag, dataPath } from './places.ts'
 import { Progress } from './progress.ts'
+
+// When the last backup of a data directory was made, written into it by whoever made it.
+
+export const BACKUP_RECORD = 'backup.json'
+
+export interface BackupRecord {
+  /** Unix milliseconds. */
+  readonly completed_at: number
+  readonly path: string
+  readonly bytes: number
+}
+
+/** The record; nothing if there is none that can be read. */
+export async function readBackupRecord(data: string): Promise<BackupRecord | undefined> {
+  let fields: unknown
+  try {
+    fields = JSON.parse(await readFile(`${data}/${BACKUP_RECORD}`, 'utf8'))
+  } catch {
+    return undefined
+  }
+  if (typeof fields !== 'object' || fields === null) return undefined
+  const { completed_at, path, bytes } = fields as Partial<Record<keyof BackupRecord, unknown>>
+  if (typeof completed_at !== 'number' || typeof path !== 'string' || typeof bytes !== 'number') return undefined
+  return { completed_at, path, bytes }
+}
 
 /** How long the node waits for the next sign of life before it takes up its upkeep again. */
 const HOLD_S = 60
 const RENEW_MS = 15_000
 
 /** Copies the data directory, consistently while the node runs; with a passphrase, private keys too. */
-export const create: Run = async (context) => {
+export const create: CommandHandler = async (context) => {
   const { given, terminal } = context
   const { clock, random } = systemRuntime(new MemoryLog(), new MemoryMetrics())
   const data = dataPath(given, terminal.environment)
@@ -50,7 +73,7 @@ export const create: Run = async (context) => {
 }
 
 /** Makes a data directory out of a backup, and proves it before it gets its name. */
-export const restore: Run = async (context) => {
+export const restore: CommandHandler = async (context) => {
   const { given, terminal } = context
   const from = resolve(given.operands[0] ?? '')
   const data = dataPath(given, terminal.environment)
@@ -118,17 +141,17 @@ async function whileHeld<T>(context: CommandContext, copy: (renew: () => Promise
   return await withNode(context, async (node) => {
     const holder = `backup-${process.pid}`
     if (!(await node.isAlive())) return await whileLocked(context, copy)
-    await node.holdUpkeep(holder, HOLD_S)
+    await node.holdBackupLock(holder, HOLD_S)
     let renewedAt = node.runtime.clock.now()
     const renew = async (): Promise<void> => {
       if (node.runtime.clock.now() - renewedAt < RENEW_MS) return
       renewedAt = node.runtime.clock.now()
-      await node.holdUpkeep(holder, HOLD_S)
+      await node.holdBackupLock(holder, HOLD_S)
     }
     try {
       return await copy(renew)
     } finally {
-      await node.releaseUpkeep(holder)
+      await node.releaseBackupLock(holder)
     }
   })
 }

@@ -2,8 +2,8 @@
 import { CairnError, Deadline, SystemClock, SystemRandom } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
 import { parseByteSize, parseDuration, spellBytes, spellCount } from '@cairn/wire'
-import type { Run } from './command.ts'
-import { rows } from './registry-words.ts'
+import type { CommandHandler } from './command.ts'
+import { formatRows } from './registry-format.ts'
 import { withStorage } from './storage.ts'
 
 const SIZE_DEFAULT = '64KiB'
@@ -23,7 +23,7 @@ interface Measured {
   readonly p99_ms: number
 }
 
-export const bench: Run = async (context) => {
+export const bench: CommandHandler = async (context) => {
   const size = sizeOf(context.given.text('size') ?? SIZE_DEFAULT)
   const forMs = parseDuration(context.given.text('time') ?? TIME_DEFAULT)
   const random = new SystemRandom()
@@ -43,7 +43,7 @@ export const bench: Run = async (context) => {
       })
       return {
         result: { size, put, get },
-        data: rows([
+        data: formatRows([
           ['size', spellBytes(size)],
           ['put', spelled(put)],
           ['get', spelled(get)],

@@ -1,6 +1,6 @@
 /** The commands of interop and of edge packs; `table.ts` has all of them. */
 import type { CommandRow, OperandRow, OptionRow } from './command.ts'
-import { PROGRESS } from './shared-rows.ts'
+import { PROGRESS } from './shared-options.ts'
 
 export const BRIDGE_NOUNS: Readonly<Record<string, string>> = {
   audit: 'The audit log of interop: what was accepted and refused, and whether the log is intact.',
@@ -45,7 +45,7 @@ const HOOKS: readonly CommandRow[] = [
       { line: 'cairn hook add github --generate', does: 'lines for cairn.toml, and a secret to give to GitHub' },
       { line: 'cairn hook add slack --env SLACK_SIGNING_SECRET', does: 'with the secret that Slack made' },
     ],
-    load: async () => (await import('./hook-add.ts')).add,
+    load: async () => (await import('./hook.ts')).add,
   },
   {
     name: 'hook ls',
@@ -64,7 +64,7 @@ const HOOKS: readonly CommandRow[] = [
       { line: 'cairn hook tail', does: 'while you set up a sender' },
       { line: 'cairn hook tail --json --limit 1', does: 'the next one, for a program' },
     ],
-    load: async () => (await import('./hook-tail.ts')).tail,
+    load: async () => (await import('./hook.ts')).tail,
   },
   {
     name: 'hook test',
@@ -168,7 +168,7 @@ const AUDITS: readonly CommandRow[] = [
     operands: [],
     options: [],
     examples: [{ line: 'cairn audit verify', does: 'the exit code is 4 if a line was edited, dropped or moved' }],
-    load: async () => (await import('./audit-verify.ts')).verify,
+    load: async () => (await import('./audit.ts')).verify,
   },
 ]
 
@@ -203,7 +203,7 @@ const PACKS: readonly CommandRow[] = [
     operands: [{ name: 'FILE', required: true, does: 'the file.' }],
     options: [PINNED, PROGRESS],
     examples: [{ line: 'cairn pack verify world.pmtiles', does: 'the exit code is 4 if it is damaged' }],
-    load: async () => (await import('./pack-verify.ts')).verify,
+    load: async () => (await import('./pack.ts')).verify,
   },
 ]
 

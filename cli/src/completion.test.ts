@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Capture } from '../test/capture.ts'
 import { main } from './main.ts'
-import { COMMON_OPTIONS } from './options.ts'
+import { COMMON_OPTIONS } from './shared-options.ts'
 import { COMMANDS } from './table.ts'
 
 async function script(shell: string): Promise<string> {

@@ -1,8 +1,8 @@
 /** `cairn completion SHELL`: scripts made from the table, so that they cannot lag behind it. */
-import type { CommandRow, OptionRow, Run } from './command.ts'
-import { COMMON_OPTIONS } from './options.ts'
+import type { CommandHandler, CommandRow, OptionRow } from './command.ts'
+import { COMMON_OPTIONS } from './shared-options.ts'
 
-export const completion: Run = async ({ given, commands }) => {
+export const completion: CommandHandler = async ({ given, commands }) => {
   const shell = given.operands[0] ?? ''
   const script = SCRIPTS[shell]?.(commands) ?? ''
   return await Promise.resolve({ result: { shell, script }, data: script })
@@ -11,20 +11,20 @@ export const completion: Run = async ({ given, commands }) => {
 const SCRIPTS: Readonly<Record<string, (commands: readonly CommandRow[]) => string>> = { bash, zsh, fish }
 
 /** After the words on the left, these are what can come next. */
-interface Branch {
+interface CompletionBranch {
   readonly typed: string
-  readonly words: readonly string[]
+  readonly candidates: readonly string[]
 }
 
-function branches(commands: readonly CommandRow[]): Branch[] {
+function branches(commands: readonly CommandRow[]): CompletionBranch[] {
   const nouns = nounsOf(commands)
   const first = [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? ''))]
   return [
-    { typed: '', words: [...first, ...longNames(COMMON_OPTIONS)] },
-    ...nouns.map((noun) => ({ typed: ` ${noun}`, words: verbsOf(noun, commands) })),
+    { typed: '', candidates: [...first, ...longNames(COMMON_OPTIONS)] },
+    ...nouns.map((noun) => ({ typed: ` ${noun}`, candidates: verbsOf(noun, commands) })),
     ...commands.map(({ name, operands, options }) => ({
       typed: ` ${name}`,
-      words: [...operands.flatMap(({ choices = [] }) => choices), ...longNames([...options, ...COMMON_OPTIONS])],
+      candidates: [...operands.flatMap(({ choices = [] }) => choices), ...longNames([...options, ...COMMON_OPTIONS])],
     })),
   ]
 }
@@ -46,7 +46,7 @@ ${chosen.map(({ name, choices = [] }) => `    --${name}) words='${choices.join('
     ${withValue(options.filter((option) => !chosen.includes(option))).join('|')}) return ;;
     *) case $typed in
 ${branches(commands)
-  .map(({ typed, words }) => `      '${typed}') words='${words.join(' ')}' ;;`)
+  .map(({ typed, candidates: words }) => `      '${typed}') words='${words.join(' ')}' ;;`)
   .join('\n')}
     esac ;;
   esac
@@ -74,7 +74,7 @@ ${chosen.map(({ name, choices = [] }) => `    --${name}) compadd -- ${choices.jo
     ${withValue(options.filter((option) => !chosen.includes(option))).join('|')}) _files ;;
     *) case $typed in
 ${branches(commands)
-  .map(({ typed, words }) => `      '${typed}') compadd -- ${words.join(' ')} ;;`)
+  .map(({ typed, candidates: words }) => `      '${typed}') compadd -- ${words.join(' ')} ;;`)
   .join('\n')}
       *) _files ;;
     esac ;;
@@ -86,12 +86,16 @@ compdef _cairn cairn
 
 function fish(commands: readonly CommandRow[]): string {
   const lines = [
-    ...nounsOf(commands).map((noun) => word('__fish_use_subcommand', noun, '')),
+    ...nounsOf(commands).map((noun) => escapeWord('__fish_use_subcommand', noun, '')),
     ...commands.map(({ name, summary }) => {
       const [first = '', verb] = name.split(' ')
-      if (verb === undefined) return word('__fish_use_subcommand', first, summary)
+      if (verb === undefined) return escapeWord('__fish_use_subcommand', first, summary)
       const others = verbsOf(first, commands).join(' ')
-      return word(`__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${others}`, verb, summary)
+      return escapeWord(
+        `__fish_seen_subcommand_from ${first}; and not __fish_seen_subcommand_from ${others}`,
+        verb,
+        summary,
+      )
     }),
     ...commands.flatMap(({ name, operands, options }) => {
       const seen = name
@@ -99,14 +103,17 @@ function fish(commands: readonly CommandRow[]): string {
         .map((part) => `__fish_seen_subcommand_from ${part}`)
         .join('; and ')
       const choices = operands.flatMap((operand) => operand.choices ?? [])
-      return [...choices.map((choice) => word(seen, choice, '')), ...options.map((option) => fishOption(option, seen))]
+      return [
+        ...choices.map((choice) => escapeWord(seen, choice, '')),
+        ...options.map((option) => fishOption(option, seen)),
+      ]
     }),
     ...COMMON_OPTIONS.map((option) => fishOption(option)),
   ]
   return `${lines.join('\n')}\n`
 }
 
-function word(condition: string, text: string, does: string): string {
+function escapeWord(condition: string, text: string, does: string): string {
   return `complete -c cairn -n '${condition}' -a ${text}${does === '' ? '' : ` -d ${quoted(does)}`}`
 }
 

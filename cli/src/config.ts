@@ -3,15 +3,14 @@ import { writeFile } from 'node:fs/promises'
 import { CairnError, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { checkStart, configSchemas, SERVICES, type StartProblem } from '@cairn/node'
 import { type ConfigRow, type ConfigSources, ConfigStore, loadConfig, RealDisk, renderProblems } from '@cairn/platform'
-import type { CommandContext, Outcome, Run } from './command.ts'
+import { type CommandContext, type CommandHandler, type CommandOutcome, dataPath } from './command.ts'
 import { configTemplate } from './config-template.ts'
 import { withNode } from './node-admin.ts'
-import { dataPath } from './places.ts'
 
 const FILE_DEFAULT = 'cairn.toml'
 
 /** Writes a file with every key in it. What is there already is left alone. */
-export const init: Run = async ({ given }) => {
+export const init: CommandHandler = async ({ given }) => {
   const path = given.operands[0] ?? FILE_DEFAULT
   try {
     await writeFile(path, configTemplate(configSchemas(SERVICES)), { flag: 'wx' })
@@ -35,7 +34,7 @@ export const init: Run = async ({ given }) => {
 }
 
 /** Checks the file and the environment the way a start would. */
-export const validate: Run = async (context) => {
+export const validate: CommandHandler = async (context) => {
   const { given } = context
   const loaded = await loadConfig(configSchemas(SERVICES), sourcesOf(context, given.operands[0]))
   const path = given.operands[0] ?? FILE_DEFAULT
@@ -57,7 +56,7 @@ export const validate: Run = async (context) => {
 }
 
 /** Each key is right by itself, and a node would not start with them. */
-function refusedOutcome(path: string, refused: readonly StartProblem[]): Outcome {
+function refusedOutcome(path: string, refused: readonly StartProblem[]): CommandOutcome {
   const problems = refused.map(({ service, detail }) => {
     return { reason: 'refused_by_start', place: path, key: service, detail: `${service}: ${detail}` }
   })
@@ -73,7 +72,7 @@ function allPublic(values: object): Readonly<Record<string, unknown>> {
 }
 
 /** What is in force: the node knows if one runs; else what a start would take. */
-export const print: Run = async (context) => {
+export const print: CommandHandler = async (context) => {
   const { given } = context
   const running = await rowsOfNode(context)
   const rows = running ?? (await rowsOfFile(context))
@@ -90,7 +89,7 @@ export const print: Run = async (context) => {
 }
 
 /** Lets the node read its configuration again, and says what came of it. */
-export const reload: Run = async (context) => {
+export const reload: CommandHandler = async (context) => {
   const { changes, pendingRestart } = await withNode(context, async (node) => await node.reload())
   const lines = changes.map(({ key, reload: change, origin }) => `${key}  ${change}  ${origin}\n`)
   const counted = changes.length === 1 ? '1 key changed' : `${changes.length} keys changed`

@@ -13,10 +13,9 @@ import { networkInterfaces } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { CairnError } from '@cairn/kernel'
 import { unixSocketPath } from '@cairn/platform'
-import type { CommandContext } from './command.ts'
-import { dataPath, tokenPath } from './places.ts'
+import { type CommandContext, dataPath, tokenPath } from './command.ts'
 
-type Context = Pick<CommandContext, 'given' | 'terminal'>
+type CredentialContext = Pick<CommandContext, 'given' | 'terminal'>
 
 /** Codes of the errors below: the server was shown no token, so it cannot have refused one. */
 export const NOT_SHOWN: readonly string[] = ['no_token', 'token_of_another_node', 'token_in_clear_text']
@@ -31,7 +30,7 @@ export class Credentials {
   #found: Promise<readonly string[]> | undefined
 
   /** `ownUrls` asks the node of the data directory, through its socket, where it and its services listen. */
-  constructor({ given, terminal }: Context, ownUrls: () => Promise<readonly string[]>) {
+  constructor({ given, terminal }: CredentialContext, ownUrls: () => Promise<readonly string[]>) {
     this.path = tokenPath(given, terminal.environment)
     this.#data = dataPath(given, terminal.environment)
     this.#isNamed = given.has('token-file')

@@ -5,12 +5,11 @@ import { CairnError, Cancel, type Clock, Deadline, type ErrorKind } from '@cairn
 import type { NodeStatus } from '@cairn/node'
 import { type ConfigSchemas, type ListenConfig, type Loaded, parseBindAddress, renderProblems } from '@cairn/platform'
 import { spellCount } from '@cairn/wire'
-import { BACKUP_RECORD, readBackupRecord } from './backup-record.ts'
-import { checkDrive } from './doctor-drive.ts'
-import { checkFiles } from './doctor-files.ts'
+import { BACKUP_RECORD, readBackupRecord } from './backup.ts'
+import { checkDrive, checkFiles } from './doctor-host.ts'
 import { checkJournals, checkKeys, checkOutside } from './doctor-witnesses.ts'
 
-export interface Finding {
+export interface DoctorFinding {
   readonly check: string
   readonly state: 'good' | 'warn' | 'bad'
   readonly says: string
@@ -20,7 +19,7 @@ export interface Finding {
   readonly error?: { readonly kind: ErrorKind; readonly code: string }
 }
 
-export type Look = Omit<Finding, 'check'>
+export type Look = Omit<DoctorFinding, 'check'>
 
 export interface Scene {
   readonly data: string
@@ -100,7 +99,7 @@ function checkNode({ status, flag }: Scene): Look {
   if (!(status instanceof CairnError)) {
     const waiting = status.services.filter(({ ready }) => !ready)
     if (waiting.length === 0) return degradedOr(status, flag, `pid ${status.pid}, every service is ready`)
-    const says = waiting.map(sayWaiting).join('; ')
+    const says = waiting.map(describeNotReady).join('; ')
     const error = { kind: 'StorageBusy', code: 'not_ready' } as const
     return { state: 'bad', says, remedy: `npx cairn status${flag}`, error }
   }
@@ -113,7 +112,7 @@ function checkNode({ status, flag }: Scene): Look {
   }
 }
 
-function sayWaiting({ name, missing, concerns }: NodeStatus['services'][number]): string {
+function describeNotReady({ name, missing, concerns }: NodeStatus['services'][number]): string {
   return [`${name} waits for ${missing.join(', ')}`, ...concerns].join(': ')
 }
 

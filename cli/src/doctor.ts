@@ -2,17 +2,16 @@
 import { CairnError, SystemClock } from '@cairn/kernel'
 import { configSchemas, type NodeStatus, SERVICES } from '@cairn/node'
 import { loadConfig } from '@cairn/platform'
-import type { CommandContext, Run } from './command.ts'
+import { type CommandContext, type CommandHandler, dataFlag, dataPath } from './command.ts'
 import { sourcesOf } from './config.ts'
-import { CHECKS, type Finding, type Scene } from './doctor-checks.ts'
+import { CHECKS, type DoctorFinding, type Scene } from './doctor-checks.ts'
 import { withNode } from './node-admin.ts'
-import { dataFlag, dataPath } from './places.ts'
 
 const SIGNS = { good: '✔', warn: '…', bad: '✖' } as const
 
-export const doctor: Run = async (context) => {
+export const doctor: CommandHandler = async (context) => {
   const scene = await sceneOf(context)
-  const findings: Finding[] = []
+  const findings: DoctorFinding[] = []
   // One after the other: what one check does to the drive is not to show in the time another measures.
   for (const { name, look } of CHECKS) findings.push({ check: name, ...(await look(scene)) })
   const bad = findings.filter(({ state }) => state === 'bad')
@@ -48,7 +47,7 @@ async function statusOf(context: CommandContext): Promise<NodeStatus | CairnErro
   }
 }
 
-function screen(findings: readonly Finding[]): string {
+function screen(findings: readonly DoctorFinding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.flatMap(({ check, state, says, remedy }) => [
     `${SIGNS[state]} ${check.padEnd(width)}  ${says}`,

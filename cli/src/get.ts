@@ -1,17 +1,50 @@
 /** `cairn get ADDRESS`: a file or a directory, every byte proved before it is written. */
 import { CairnError, SystemClock } from '@cairn/kernel'
+import { parseName } from '@cairn/names'
 import type { Cairn } from '@cairn/sdk'
-import { decodeTree, encodeTree, MAX_TREE_BYTES, spellBytes, spellCount, spellSeconds } from '@cairn/wire'
-import type { CommandContext, Outcome, Run } from './command.ts'
+import {
+  type Address,
+  decodeTree,
+  encodeTree,
+  MAX_TREE_BYTES,
+  parseAddress,
+  spellBytes,
+  spellCount,
+  spellSeconds,
+} from '@cairn/wire'
+import type { CommandContext, CommandHandler, CommandOutcome } from './command.ts'
 import { freed, isThere, writeDirectory, writeFileWhole } from './local-files.ts'
-import { addressMeant } from './named-address.ts'
 import { Progress } from './progress.ts'
+import { withRegistry } from './registry-service.ts'
 import { withStorage } from './storage.ts'
+
+// An address, or the one that a name means now, as the registry of the node says.
+
+const NAME_PREFIX = 'name:'
+
+export interface ResolvedAddress {
+  readonly address: Address
+  /** How the address was found, where it was not given: it is not proved. */
+  readonly warnings: readonly string[]
+}
+
+/** `b3:…` is itself; `name:site@1.0` and `site@1.0` are what they mean. */
+export async function resolveAddress(context: CommandContext, text: string): Promise<ResolvedAddress> {
+  const isName = text.startsWith(NAME_PREFIX) || text.includes('@')
+  if (!isName) return { address: parseAddress(text), warnings: [] }
+  const name = parseName(text.startsWith(NAME_PREFIX) ? text.slice(NAME_PREFIX.length) : text)
+  const found = await withRegistry(context, async ({ client, call }) => await client.name(name, undefined, call()))
+  if (found === undefined)
+    throw new CairnError('NotFound', `${name} is not found in this registry.`, { code: 'no_name' })
+  const address = found.item.manifest
+  const says = `${name} is ${address}, as the registry says; \`cairn resolve name:${name} --proof FILE\` gets the proof`
+  return { address, warnings: [says] }
+}
 
 /** Every tree begins like this. */
 const TREE_START = encodeTree([]).subarray(0, -1)
 
-type Pieces = AsyncIterable<Uint8Array>
+type ObjectPieces = AsyncIterable<Uint8Array>
 
 interface Getting {
   readonly cairn: Cairn
@@ -26,12 +59,12 @@ interface Got {
   readonly files: number
 }
 
-export const get: Run = async (context) => {
+export const get: CommandHandler = async (context) => {
   const { given, terminal } = context
   const path = outputOf(context)
   if (path !== '-' && !given.has('force') && (await isThere(path)))
     throw new CairnError('Conflict', `${path} exists; --force replaces it.`, { code: 'file_exists' })
-  const { address, warnings } = await addressMeant(context, given.operands[0] ?? '')
+  const { address, warnings } = await resolveAddress(context, given.operands[0] ?? '')
   return await withStorage(context, async (cairn, signal) => {
     const progress = new Progress(terminal, given, new SystemClock())
     const getting = { cairn, address, progress, signal }
@@ -65,7 +98,7 @@ async function getToOutput({ cairn, address, progress, signal }: Getting, { term
 }
 
 async function getToPath({ cairn, address, progress, signal }: Getting, path: string): Promise<Got> {
-  const opened = await told(cairn.get(address, { signal, onProgress: (now) => progress.show(now) }))
+  const opened = await openObject(cairn.get(address, { signal, onProgress: (now) => progress.show(now) }))
   if (opened.kind === 'file') {
     let bytes = 0
     const count = (length: number): void => {
@@ -83,10 +116,10 @@ async function getToPath({ cairn, address, progress, signal }: Getting, path: st
   return got
 }
 
-type Opened = { readonly kind: 'file'; readonly pieces: Pieces } | { readonly kind: 'tree' }
+type OpenedObject = { readonly kind: 'file'; readonly pieces: ObjectPieces } | { readonly kind: 'tree' }
 
 /** Whether the object is a directory: its bytes say so, and only those of a directory can. */
-async function told(stream: ReadableStream<Uint8Array>): Promise<Opened> {
+async function openObject(stream: ReadableStream<Uint8Array>): Promise<OpenedObject> {
   const iterator = stream[Symbol.asyncIterator]()
   const held: Uint8Array[] = []
   let size = 0
@@ -110,7 +143,7 @@ function isTree(pieces: readonly Uint8Array[]): boolean {
   }
 }
 
-async function* rest(held: readonly Uint8Array[], iterator: AsyncIterator<Uint8Array>): Pieces {
+async function* rest(held: readonly Uint8Array[], iterator: AsyncIterator<Uint8Array>): ObjectPieces {
   try {
     yield* held
     for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value
@@ -119,14 +152,14 @@ async function* rest(held: readonly Uint8Array[], iterator: AsyncIterator<Uint8A
   }
 }
 
-async function* counted(pieces: Pieces, count: (length: number) => void): Pieces {
+async function* counted(pieces: ObjectPieces, count: (length: number) => void): ObjectPieces {
   for await (const piece of pieces) {
     count(piece.length)
     yield piece
   }
 }
 
-function outcomeOf(address: string, path: string, { kind, bytes, files }: Got, elapsedMs: number): Outcome {
+function outcomeOf(address: string, path: string, { kind, bytes, files }: Got, elapsedMs: number): CommandOutcome {
   const what = kind === 'tree' ? `${spellCount(files, 'file')}, ${spellBytes(bytes)}` : spellBytes(bytes)
   return {
     result: { address, path, kind, bytes, files },

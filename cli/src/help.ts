@@ -1,9 +1,9 @@
 /** Help, from the table alone. */
 import type { CommandRow, OptionRow } from './command.ts'
 import { EXIT_CODES } from './exit-codes.ts'
-import { COMMON_OPTIONS } from './options.ts'
+import { COMMON_OPTIONS } from './shared-options.ts'
 import { COMMANDS, NOUNS } from './table.ts'
-import { wrapped } from './wrap.ts'
+import { wrapText } from './terminal-text.ts'
 
 /** The help of a command, of a noun, or, for an empty topic, of everything; no wider than `width` where that is known. */
 export function renderHelp(topic: string, width?: number): string {
@@ -15,7 +15,7 @@ export function renderHelp(topic: string, width?: number): string {
   const listed = (among: readonly CommandRow[]) => among.map(({ name, summary }) => [name, summary] as const)
   const groups = topic === '' ? groupsOf(rows) : [{ title: 'Commands', rows }]
   return `${[
-    wrapped(head, width),
+    wrapText(head, width),
     section('Usage', [usage]),
     ...aligned(
       groups.map(({ title, rows: own }) => [title, listed(own)] as const),
@@ -23,7 +23,7 @@ export function renderHelp(topic: string, width?: number): string {
     ),
     section('Options', columns(COMMON_OPTIONS.map(optionRow), width)),
     ...(topic === '' ? [section('Exit codes', columns(exitCodeRows(), width))] : []),
-    wrapped(`cairn ${topic === '' ? '' : `${topic} `}COMMAND --help says more about one.`, width),
+    wrapText(`cairn ${topic === '' ? '' : `${topic} `}COMMAND --help says more about one.`, width),
   ].join('\n\n')}\n`
 }
 
@@ -93,7 +93,7 @@ function commandHelp(command: CommandRow, width: number | undefined): string {
   const operands = operandRows(command)
   const options = command.options.map(optionRow)
   return `${[
-    wrapped(command.summary, width),
+    wrapText(command.summary, width),
     section('Usage', [usageOf(command)]),
     ...(operands.length === 0 ? [] : [section('Operands', columns(operands, width))]),
     ...(options.length === 0 ? [] : [section('Options', columns(options, width))]),
@@ -144,10 +144,10 @@ function columns(
   const beside = width === undefined ? Number.POSITIVE_INFINITY : width - INDENT - left - GAP.length
   return rows.flatMap(([name, does]) => {
     if (beside >= BESIDE_MIN) {
-      const [first = '', ...rest] = wrapped(does, width === undefined ? undefined : beside).split('\n')
+      const [first = '', ...rest] = wrapText(does, width === undefined ? undefined : beside).split('\n')
       return [`${name.padEnd(left)}${GAP}${first}`, ...rest.map((line) => `${' '.repeat(left)}${GAP}${line}`)]
     }
-    const below = wrapped(does, (width ?? 0) - 2 * INDENT).split('\n')
+    const below = wrapText(does, (width ?? 0) - 2 * INDENT).split('\n')
     return [name, ...below.map((line) => `${GAP}${line}`)]
   })
 }

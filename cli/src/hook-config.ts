@@ -5,8 +5,8 @@ import type { CommandContext } from './command.ts'
 import { isThere, readWhole } from './local-files.ts'
 
 export const PROVIDERS = ['github', 'slack', 'stripe', 'standard', 'generic'] as const
-export type ProviderName = (typeof PROVIDERS)[number]
-export type SecretPlace = HookProvider['secrets'][number]
+export type HookProviderName = (typeof PROVIDERS)[number]
+export type SecretSource = HookProvider['secrets'][number]
 
 export interface HookEffect {
   /** As the configuration spells it, such as `mailbox:deploys`. */
@@ -26,12 +26,15 @@ export function effectsOf({ rules }: Hooks, provider: string, event: string): re
 }
 
 /** Whether the secret counts at this time. */
-export function isActive({ notAfterMs }: SecretPlace, nowMs: number): boolean {
+export function isActive({ notAfterMs }: SecretSource, nowMs: number): boolean {
   return notAfterMs === undefined || nowMs < notAfterMs
 }
 
 /** The secret itself, for signing a test; it is never shown. A node does not tell it, so it has to be here too. */
-export async function readSecret({ id }: SecretPlace, { terminal }: Pick<CommandContext, 'terminal'>): Promise<string> {
+export async function readSecret(
+  { id }: SecretSource,
+  { terminal }: Pick<CommandContext, 'terminal'>,
+): Promise<string> {
   const [, kind, place = ''] = /^(env|file):(.*)$/s.exec(id) ?? []
   const text = kind === 'file' ? await readLine(place) : (terminal.environment[place] ?? '')
   if (text !== '') return text

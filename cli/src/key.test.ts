@@ -8,8 +8,8 @@ import { parseSignerKey } from '@cairn/names'
 import { systemCrypto } from '@cairn/platform'
 import { fromBase64url } from '@cairn/wire'
 import { Capture } from '../test/capture.ts'
+import { readKeyFile, signWith } from './key.ts'
 import { main } from './main.ts'
-import { readKeyFile, signWith } from './signer-key-file.ts'
 
 let directory = ''
 before(async () => {

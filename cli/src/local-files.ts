@@ -6,12 +6,12 @@ import { CairnError, SystemRandom } from '@cairn/kernel'
 import type { DirectoryReader, DirectoryWriter, ReadableEntry } from '@cairn/sdk'
 import { freeBytes } from '@cairn/wire'
 
-type Pieces = AsyncIterable<Uint8Array>
+type FilePieces = AsyncIterable<Uint8Array>
 
 const READ_BYTES = 1024 * 1024
 
 /** The bytes of a file, from the start each time it is asked. */
-export function fileSource(path: string): () => Pieces {
+export function fileSource(path: string): () => FilePieces {
   return async function* () {
     try {
       await using file = await open(path, 'r')
@@ -127,7 +127,7 @@ export async function mustBeNew(path: string): Promise<void> {
  * Writes beside the path and moves into place once everything is there: a file under its name is whole. A device or a
  * pipe that is there is written to.
  */
-export async function writeFileWhole(path: string, pieces: Pieces | readonly Uint8Array[]): Promise<void> {
+export async function writeFileWhole(path: string, pieces: FilePieces | readonly Uint8Array[]): Promise<void> {
   if ((await isThere(path)) && !isReplaceable(await statOf(path))) {
     await using file = await opened(path, path, constants.O_WRONLY | constants.O_NOFOLLOW)
     await writeAll(file, path, pieces)
@@ -162,7 +162,7 @@ async function opened(part: string, path: string, flags: number): Promise<FileHa
   }
 }
 
-async function writeAll(file: FileHandle, path: string, pieces: Pieces | readonly Uint8Array[]): Promise<void> {
+async function writeAll(file: FileHandle, path: string, pieces: FilePieces | readonly Uint8Array[]): Promise<void> {
   try {
     for await (const piece of pieces) {
       for (let at = 0; at < piece.length; ) at += (await file.write(piece, at, piece.length - at)).bytesWritten
@@ -173,7 +173,7 @@ async function writeAll(file: FileHandle, path: string, pieces: Pieces | readonl
 }
 
 /** The same pieces; the memory of each goes when the next is asked for. */
-export async function* freed(pieces: Pieces): Pieces {
+export async function* freed(pieces: FilePieces): FilePieces {
   for await (const piece of pieces) {
     yield piece
     freeBytes(piece)

@@ -2,10 +2,10 @@
 import type { LeaseReceipt, MailboxMessage, MailboxPage, PageRequest } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
 import { parseDuration, spellCount, spellSeconds } from '@cairn/wire'
-import type { CommandContext, Outcome, Run } from './command.ts'
-import { type Interop, withInterop } from './interop-service.ts'
-import { sameFlags, sayInstant } from './registry-words.ts'
-import { visible } from './visible.ts'
+import type { CommandContext, CommandHandler, CommandOutcome } from './command.ts'
+import { type InteropConnection, withInterop } from './interop.ts'
+import { connectionFlags, formatInstant } from './registry-format.ts'
+import { escapeControls } from './terminal-text.ts'
 
 /** What one request may ask for. */
 const PAGE = 1000
@@ -14,7 +14,7 @@ const LIMIT_DEFAULT = 100
 const WAIT_SECONDS_MAX = 20
 
 /** The next message, for whoever asks alone. Standard output is the receipt and the message. */
-export const lease: Run = async (context) => {
+export const lease: CommandHandler = async (context) => {
   const { given } = context
   const topic = given.operands[0] ?? ''
   const waitSeconds = waitOf(given.text('wait-for'))
@@ -22,12 +22,12 @@ export const lease: Run = async (context) => {
     const leased = await client.lease(topic, waitSeconds, call(waitSeconds * 1000))
     if (leased === undefined) throw noMessage(topic, waitSeconds)
     const { message, receipt, visibilityMs } = leased
-    const word = receiptWord(receipt)
+    const word = receiptText(receipt)
     return {
       result: { ...messageResult(message), receipt: word, attempt: receipt.attempt, visibility_ms: visibilityMs },
       data: `${word}  ${JSON.stringify(message.body)}\n`,
       message: `delivery ${receipt.attempt} of ${message.id}; yours for ${spellSeconds(visibilityMs)}`,
-      next: [`npx cairn mailbox ack ${topic} ${word}${sameFlags(given)}`],
+      next: [`npx cairn mailbox ack ${topic} ${word}${connectionFlags(given)}`],
     }
   })
 }
@@ -44,10 +44,10 @@ function noMessage(topic: string, waitSeconds: number): CairnError {
   return new CairnError('NotFound', `There is no message to take in ${topic}${when}.`, { code: 'no_message' })
 }
 
-export const ack: Run = async (context) => await settle(context, 'ack')
-export const nack: Run = async (context) => await settle(context, 'nack')
+export const ack: CommandHandler = async (context) => await settle(context, 'ack')
+export const nack: CommandHandler = async (context) => await settle(context, 'nack')
 
-async function settle(context: CommandContext, verb: 'ack' | 'nack'): Promise<Outcome> {
+async function settle(context: CommandContext, verb: 'ack' | 'nack'): Promise<CommandOutcome> {
   const [topic = '', word = ''] = context.given.operands
   const receipt = parseReceipt(word)
   await withInterop(context, async ({ client, call }) => await client[verb](topic, receipt, call()))
@@ -59,7 +59,7 @@ async function settle(context: CommandContext, verb: 'ack' | 'nack'): Promise<Ou
 }
 
 /** A receipt as one word that passes through a shell. */
-function receiptWord({ id, attempt, nonce }: LeaseReceipt): string {
+function receiptText({ id, attempt, nonce }: LeaseReceipt): string {
   return `${id}:${attempt}:${nonce}`
 }
 
@@ -71,7 +71,7 @@ function parseReceipt(word: string): LeaseReceipt {
 
 type Listing = (topic: string, page: PageRequest) => Promise<MailboxPage>
 
-export const peek: Run = async (context) =>
+export const peek: CommandHandler = async (context) =>
   await withInterop(
     context,
     async ({ client, call }) =>
@@ -82,14 +82,18 @@ export const peek: Run = async (context) =>
   )
 
 /** A topic that is empty may be one that nothing is ever sent to. */
-async function warned(outcome: Outcome, hint: () => Promise<readonly string[]>): Promise<Outcome> {
+async function warned(outcome: CommandOutcome, hint: () => Promise<readonly string[]>): Promise<CommandOutcome> {
   const { messages } = outcome.result as { readonly messages: readonly unknown[] }
   if (messages.length > 0 || outcome.message?.startsWith('0 ') !== true) return outcome
   return { ...outcome, warnings: [...(outcome.warnings ?? []), ...(await hint())] }
 }
 
 /** Named only to those who may see the rules; a topic may also be filled by `POST /mailbox/TOPIC/send` alone. */
-async function unknownTopic({ given }: CommandContext, client: Interop['client'], call: Interop['call']) {
+async function unknownTopic(
+  { given }: CommandContext,
+  client: InteropConnection['client'],
+  call: InteropConnection['call'],
+) {
   const topic = given.operands[0] ?? ''
   try {
     const { providers, rules } = await client.hooks(call())
@@ -106,7 +110,7 @@ async function unknownTopic({ given }: CommandContext, client: Interop['client']
   }
 }
 
-export const dead: Run = async (context) =>
+export const dead: CommandHandler = async (context) =>
   await withInterop(
     context,
     async ({ client, call }) =>
@@ -114,7 +118,7 @@ export const dead: Run = async (context) =>
   )
 
 /** Page after page, each printed as it comes; only one JSON object has to hold them all. */
-async function list({ given, terminal }: CommandContext, verb: 'peek' | 'dead', ask: Listing): Promise<Outcome> {
+async function list({ given, terminal }: CommandContext, verb: 'peek' | 'dead', ask: Listing): Promise<CommandOutcome> {
   const topic = given.operands[0] ?? ''
   const limit = limitOf(given.text('limit'), LIMIT_DEFAULT)
   const kept: MailboxMessage[] = []
@@ -123,12 +127,12 @@ async function list({ given, terminal }: CommandContext, verb: 'peek' | 'dead', 
   while (count < limit) {
     const page = await ask(topic, { after, limit: Math.min(PAGE, limit - count) })
     if (given.has('json')) kept.push(...page.messages)
-    else terminal.write(page.messages.map((message) => `${visible(sayMessage(message))}\n`).join(''))
+    else terminal.write(page.messages.map((message) => `${escapeControls(formatMessage(message))}\n`).join(''))
     count += page.messages.length
     after = page.next
     if (after === undefined) break
   }
-  const flags = sameFlags(given)
+  const flags = connectionFlags(given)
   const more = after === undefined ? [] : [`npx cairn mailbox ${verb} ${topic}${flags} --cursor ${after}`]
   const replay = verb === 'dead' && count > 0 ? [`npx cairn mailbox replay ${topic}${flags}`] : []
   return {
@@ -139,12 +143,12 @@ async function list({ given, terminal }: CommandContext, verb: 'peek' | 'dead', 
   }
 }
 
-function sayMessage({ id, state, attempts, sentAt, body }: MailboxMessage): string {
-  return `${id}  ${state}  ${attempts === 1 ? '1 delivery' : `${attempts} deliveries`}  ${sayInstant(sentAt)}  ${JSON.stringify(body)}`
+function formatMessage({ id, state, attempts, sentAt, body }: MailboxMessage): string {
+  return `${id}  ${state}  ${attempts === 1 ? '1 delivery' : `${attempts} deliveries`}  ${formatInstant(sentAt)}  ${JSON.stringify(body)}`
 }
 
 function messageResult({ id, topic, key, sentAt, body }: Omit<MailboxMessage, 'attempts' | 'state'>) {
-  return { id, topic, key: key ?? null, sent_at: sayInstant(sentAt), body }
+  return { id, topic, key: key ?? null, sent_at: formatInstant(sentAt), body }
 }
 
 function keptResult({ attempts, state, ...message }: MailboxMessage) {
@@ -152,7 +156,7 @@ function keptResult({ attempts, state, ...message }: MailboxMessage) {
 }
 
 /** Puts dead letters back: all of a topic, or those named. */
-export const replay: Run = async (context) => {
+export const replay: CommandHandler = async (context) => {
   const [topic = '', ...ids] = context.given.operands
   return await withInterop(context, async (interop) => await replayLetters(context, interop, topic, ids))
 }
@@ -160,13 +164,13 @@ export const replay: Run = async (context) => {
 /** Those that were named have to be there; none at all is no mistake. */
 export async function replayLetters(
   { given }: CommandContext,
-  { client, call }: Interop,
+  { client, call }: InteropConnection,
   topic: string,
   ids: readonly string[],
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   const replayed = await client.replay(topic, ids.length === 0 ? undefined : ids, call())
   const outcome = { result: { topic, replayed, asked: ids.length === 0 ? null : ids.length } }
-  const flags = sameFlags(given)
+  const flags = connectionFlags(given)
   if (replayed < ids.length) {
     const missing = ids.length === 1 ? ids[0] : `${ids.length - replayed} of the ${ids.length} named`
     const detail = `There is no such dead letter in ${topic}: ${missing}.`

@@ -1,8 +1,8 @@
 /** `cairn …`: from the words of a command line to an exit code. */
-import type { CommandContext, CommandRow, Outcome } from './command.ts'
-import { COMMON_OPTIONS } from './options.ts'
+import type { CommandContext, CommandOutcome, CommandRow } from './command.ts'
 import { parse } from './parse.ts'
 import { Printer } from './print.ts'
+import { COMMON_OPTIONS } from './shared-options.ts'
 import { COMMANDS } from './table.ts'
 import { systemTerminal, type Terminal } from './terminal.ts'
 
@@ -40,7 +40,7 @@ async function run(
 ): Promise<number> {
   try {
     const body = await command.load()
-    const print = (outcome: Outcome): void => {
+    const print = (outcome: CommandOutcome): void => {
       printer.outcome(outcome)
     }
     const outcome = await body({ ...common, commands: COMMANDS, print })

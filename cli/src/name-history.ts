@@ -2,18 +2,18 @@
 import type { NamedItem } from '@cairn/clients'
 import { CairnError, isKind } from '@cairn/kernel'
 import { type Artifact, headOf, parseName } from '@cairn/names'
-import type { CommandContext, Outcome, Run } from './command.ts'
+import type { CommandContext, CommandHandler, CommandOutcome } from './command.ts'
 import { mustBeNew, writeFileWhole } from './local-files.ts'
+import { connectionFlags, formatInstant, formatItems, formatRows } from './registry-format.ts'
 import { readPin } from './registry-pins.ts'
-import { type Registry, withRegistry } from './registry-service.ts'
-import { rows, sameFlags, sayInstant, sayItems } from './registry-words.ts'
+import { type RegistryConnection, withRegistry } from './registry-service.ts'
 
 const LIMIT_DEFAULT = 20
 /** What the registry lists at once. */
 const LIMIT_MAX = 1000
 
 /** What a name means, now or at a version, with who approved it; and the proof of it, where one is asked for. */
-export const show: Run = async (context) => {
+export const show: CommandHandler = async (context) => {
   const { given } = context
   const name = parseName(given.operands[0] ?? '')
   const at = versionOf(context, 'at')
@@ -22,7 +22,7 @@ export const show: Run = async (context) => {
   return await withRegistry(context, async (registry) => {
     const found = await registry.client.name(name, at, registry.call())
     if (proofPath !== undefined) await writeProof(context, registry, { name, at, found }, proofPath)
-    if (found === undefined) throw meansNothing(name, at)
+    if (found === undefined) throw nameNotFound(name, at)
     const artifact = await artifactOf(registry, found.version)
     return outcomeOf(context, found, artifact, proofPath)
   })
@@ -33,10 +33,10 @@ function outcomeOf(
   { item, version }: NamedItem,
   artifact: Artifact | undefined,
   proofPath: string | undefined,
-): Outcome {
+): CommandOutcome {
   const { id: name, manifest, type } = item
   const approved = artifact === undefined ? undefined : approversOf(artifact)
-  const committedAt = artifact === undefined ? undefined : sayInstant(artifact.committed_at)
+  const committedAt = artifact === undefined ? undefined : formatInstant(artifact.committed_at)
   return {
     result: {
       name,
@@ -48,7 +48,7 @@ function outcomeOf(
       approved: approved ?? null,
       proof: proofPath ?? null,
     },
-    data: rows([
+    data: formatRows([
       ['name', name],
       ['manifest', manifest],
       ...(type === undefined ? [] : [['type', type] as const]),
@@ -61,20 +61,25 @@ function outcomeOf(
       : { message: `its proof is in ${proofPath}` }),
     next:
       proofPath === undefined
-        ? [`npx cairn name show ${name}${sameFlags(given)} --proof FILE`]
+        ? [`npx cairn name show ${name}${connectionFlags(given)} --proof FILE`]
         : [`npx cairn verify-proof ${proofPath} --trust FILE`],
   }
 }
 
-interface Shown {
+interface ShownName {
   readonly name: string
   readonly at: number | undefined
   readonly found: NamedItem | undefined
 }
 
 /** The proof of what the name means now; of an earlier meaning, the proof of the version that gave it. */
-async function writeProof(context: CommandContext, registry: Registry, { name, at, found }: Shown, path: string) {
-  if (at !== undefined && found === undefined) throw meansNothing(name, at)
+async function writeProof(
+  context: CommandContext,
+  registry: RegistryConnection,
+  { name, at, found }: ShownName,
+  path: string,
+) {
+  if (at !== undefined && found === undefined) throw nameNotFound(name, at)
   const subject = at === undefined || found === undefined ? { name } : { version: found.version }
   // Whoever remembers an earlier checkpoint of this log wants to see that this one continues it.
   const { origin } = await registry.client.head(registry.call())
@@ -83,7 +88,7 @@ async function writeProof(context: CommandContext, registry: Registry, { name, a
 }
 
 /** The versions of one name, or all of them, newest first. */
-export const log: Run = async (context) => {
+export const log: CommandHandler = async (context) => {
   const [operand] = context.given.operands
   const name = operand === undefined ? undefined : parseName(operand)
   return await withRegistry(context, async (registry) => {
@@ -95,41 +100,41 @@ export const log: Run = async (context) => {
         ? Array.from({ length: Math.min(limit, end) }, (_, at) => end - 1 - at)
         : await registry.client.history(name, end, limit, registry.call())
     if (name !== undefined && versions.length === 0)
-      throw meansNothing(name, before === undefined ? undefined : end - 1)
+      throw nameNotFound(name, before === undefined ? undefined : end - 1)
     const found: Artifact[] = []
     for (const version of versions) found.push(await registry.client.version(version, registry.call()))
     return logOutcome(context, found, name)
   })
 }
 
-function logOutcome({ given }: CommandContext, found: readonly Artifact[], name: string | undefined): Outcome {
+function logOutcome({ given }: CommandContext, found: readonly Artifact[], name: string | undefined): CommandOutcome {
   const oldest = found.at(-1)
   const hasMore = oldest !== undefined && oldest.version > 0 && found.length === limitOf({ given })
   const lines = found.flatMap((artifact) => {
     const items = artifact.payload.items.filter(
       ({ kind, id }) => name === undefined || (kind === 'name' && id === name),
     )
-    const head = `${artifact.version}  ${sayInstant(artifact.committed_at)}  ${approversOf(artifact).join(', ') || 'genesis'}\n`
-    return [head, ...sayItems({ items }).map((line) => `    ${line}\n`)]
+    const head = `${artifact.version}  ${formatInstant(artifact.committed_at)}  ${approversOf(artifact).join(', ') || 'genesis'}\n`
+    return [head, ...formatItems({ items }).map((line) => `    ${line}\n`)]
   })
   const page = name === undefined ? '' : ` ${name}`
   return {
     result: {
       versions: found.map((artifact) => ({
         ...headOf(artifact),
-        committed_at: sayInstant(artifact.committed_at),
+        committed_at: formatInstant(artifact.committed_at),
         approved: approversOf(artifact),
         items: artifact.payload.items,
         note: artifact.payload.note ?? null,
       })),
     },
     data: lines.join(''),
-    next: hasMore ? [`npx cairn name log${page}${sameFlags(given)} --before ${oldest.version}`] : [],
+    next: hasMore ? [`npx cairn name log${page}${connectionFlags(given)} --before ${oldest.version}`] : [],
   }
 }
 
 /** Retention may have removed what a version was, but not what it made of a name. */
-async function artifactOf({ client, call }: Registry, version: number): Promise<Artifact | undefined> {
+async function artifactOf({ client, call }: RegistryConnection, version: number): Promise<Artifact | undefined> {
   try {
     return await client.version(version, call())
   } catch (error) {
@@ -142,7 +147,7 @@ function approversOf({ approvals }: Artifact): string[] {
   return approvals.filter(({ role }) => role === 'current').map(({ signer_id }) => signer_id)
 }
 
-function meansNothing(name: string, at: number | undefined): CairnError {
+function nameNotFound(name: string, at: number | undefined): CairnError {
   const when = at === undefined ? '' : ` at version ${at}`
   return new CairnError('NotFound', `${name} means nothing${when}.`, { code: 'no_name' })
 }

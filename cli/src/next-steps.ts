@@ -1,29 +1,29 @@
 /** What to type after something went wrong, by the code of the error. */
 import { dirname } from 'node:path'
-import type { Given } from './given.ts'
+import type { CommandArguments } from './command.ts'
 
-interface Place {
+interface FailedCommand {
   /** What was run; empty where nothing was. */
   readonly command: string
   /** What was typed after it: what is known is not to be filled in by hand. */
-  readonly given: Pick<Given, 'operands' | 'text' | 'line'>
+  readonly args: Pick<CommandArguments, 'operands' | 'text' | 'line'>
   /** The data directory as the user would have to name it again: empty, or ` --data DIR`. */
   readonly dataFlag: string
   readonly tokenFile: string
 }
 
-function help({ command }: Place): readonly string[] {
+function help({ command }: FailedCommand): readonly string[] {
   return [`npx cairn ${command === '' ? '' : `${command} `}--help`]
 }
 
 /** The proposal the command was about. */
-function proposalOf({ command, given }: Place): string {
+function proposalOf({ command, args: given }: FailedCommand): string {
   const isAboutOne = command === 'name approve' || command === 'name commit'
   return (isAboutOne ? given.operands[0] : undefined) ?? 'PROPOSAL'
 }
 
 /** Where the registry is and what is shown to it, as it was typed. */
-function sameFlags({ given }: Place): string {
+function flagsAsTyped({ args: given }: FailedCommand): string {
   return ['data', 'node', 'token-file']
     .flatMap((name) => {
       const value = given.text(name)
@@ -32,31 +32,31 @@ function sameFlags({ given }: Place): string {
     .join('')
 }
 
-function topicOf({ given }: Place): string {
+function topicOf({ args: given }: FailedCommand): string {
   return given.operands[0] ?? 'TOPIC'
 }
 
 /** An item, or the signers, changed while the proposal was open, or it was open too long. */
-function proposeAgain({ dataFlag }: Place): readonly string[] {
+function proposeAgain({ dataFlag }: FailedCommand): readonly string[] {
   return [`npx cairn name propose NAME ADDRESS${dataFlag}`]
 }
 
-function whoSigns({ dataFlag }: Place): readonly string[] {
+function whoSigns({ dataFlag }: FailedCommand): readonly string[] {
   return [`npx cairn registry signers${dataFlag}`]
 }
 
-const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
+const STEPS: Readonly<Record<string, (place: FailedCommand) => readonly string[]>> = {
   ChainMismatch: proposeAgain,
-  DuplicateApproval: (place) => [`npx cairn name commit ${proposalOf(place)}${sameFlags(place)}`],
+  DuplicateApproval: (place) => [`npx cairn name commit ${proposalOf(place)}${flagsAsTyped(place)}`],
   Expired: proposeAgain,
-  InvalidSig: (place) => [`npx cairn name approve ${proposalOf(place)}${sameFlags(place)} --key FILE`],
+  InvalidSig: (place) => [`npx cairn name approve ${proposalOf(place)}${flagsAsTyped(place)} --key FILE`],
   NotASigner: whoSigns,
   NotFound: ({ dataFlag }) => [`npx cairn name log${dataFlag}`],
   OwnCheckpoint: (place) => [
-    `npx cairn registry adopt --checkpoint FILE${sameFlags(place)}    # one that was kept elsewhere`,
-    `npx cairn registry adopt --moved${sameFlags(place)}    # with the record of the old machine here, or if nothing was signed since`,
+    `npx cairn registry adopt --checkpoint FILE${flagsAsTyped(place)}    # one that was kept elsewhere`,
+    `npx cairn registry adopt --moved${flagsAsTyped(place)}    # with the record of the old machine here, or if nothing was signed since`,
   ],
-  QuorumFailed: (place) => [`npx cairn name approve ${proposalOf(place)}${sameFlags(place)} --key FILE`],
+  QuorumFailed: (place) => [`npx cairn name approve ${proposalOf(place)}${flagsAsTyped(place)} --key FILE`],
   RevokedKey: whoSigns,
   StaleSignerSet: proposeAgain,
   backup_damaged: ({ dataFlag }) => [`npx cairn backup create DIR${dataFlag}`],
@@ -70,18 +70,18 @@ const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
   data_locked: ({ dataFlag }) => [`npx cairn status${dataFlag}`, `npx cairn stop${dataFlag}`],
   disk_denied: ({ dataFlag }) => [`ls -ld ${dataFlag.replace(' --data ', '') || './.cairn'}`],
   draining: ({ dataFlag }) => [`npx cairn stop${dataFlag}`],
-  file_exists: ({ command, given }) => [`npx cairn ${command}${given.line} --force`],
+  file_exists: ({ command, args: given }) => [`npx cairn ${command}${given.line} --force`],
   exists: () => ['npx cairn config validate'],
   key_exists: () => ['npx cairn key new FILE'],
   insecure_public: () => ['npx cairn start --insecure-public'],
   no_file: help,
-  no_directory: ({ given }) => [`mkdir -p ${dirname(given.text('output') ?? given.text('proof') ?? 'DIR/FILE')}`],
+  no_directory: ({ args: given }) => [`mkdir -p ${dirname(given.text('output') ?? given.text('proof') ?? 'DIR/FILE')}`],
   no_backup: () => ['npx cairn backup create --help'],
   no_data: () => ['npx cairn start --data DIR'],
   no_key: () => ['npx cairn key new'],
-  lease_lost: (place) => [`npx cairn mailbox peek ${topicOf(place)}${sameFlags(place)}`],
+  lease_lost: (place) => [`npx cairn mailbox peek ${topicOf(place)}${flagsAsTyped(place)}`],
   no_message: (place) =>
-    ['peek', 'dead'].map((verb) => `npx cairn mailbox ${verb} ${topicOf(place)}${sameFlags(place)}`),
+    ['peek', 'dead'].map((verb) => `npx cairn mailbox ${verb} ${topicOf(place)}${flagsAsTyped(place)}`),
   no_name: ({ dataFlag }) => [`npx cairn name log${dataFlag}`, `npx cairn name propose NAME ADDRESS${dataFlag}`],
   no_proof: ({ dataFlag }) => [`npx cairn name propose NAME ADDRESS${dataFlag}`],
   no_providers: ({ dataFlag }) => [`npx cairn peers${dataFlag}`, `npx cairn put FILE${dataFlag}`],
@@ -117,7 +117,7 @@ const STEPS: Readonly<Record<string, (place: Place) => readonly string[]>> = {
 /** Every reason for which a token is refused has the same remedy: look at it. */
 const TOKEN_CODE = /^(?:token|caveat|scope)_/
 
-export function nextSteps(code: string, place: Place): readonly string[] {
+export function nextSteps(code: string, place: FailedCommand): readonly string[] {
   const steps = STEPS[code]
   if (steps !== undefined) return steps(place)
   return TOKEN_CODE.test(code) ? [`npx cairn token inspect --token-file ${place.tokenFile}`] : []

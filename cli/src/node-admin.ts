@@ -18,10 +18,9 @@ import {
 import type { NodeStatus } from '@cairn/node'
 import { type ConfigRow, type ReloadOutcome, UndiciTransport, unixUrl } from '@cairn/platform'
 import { type Audience, parseDuration, type Scope } from '@cairn/wire'
-import type { CommandContext } from './command.ts'
+import { type CommandContext, dataPath } from './command.ts'
 import { Credentials, NOT_SHOWN } from './credentials.ts'
-import { type Answer, readConfig, readDone, readReloaded, readStatus, textField } from './node-answers.ts'
-import { dataPath } from './places.ts'
+import { type AnswerReader, readConfig, readDone, readReloaded, readStatus, textField } from './node-answers.ts'
 
 /** What may be asked of a new token. */
 export interface MintBody {
@@ -37,10 +36,10 @@ const TIMEOUT_DEFAULT = '10s'
 /** Answers are descriptions of one node. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 
-type Context = Pick<CommandContext, 'given' | 'terminal'>
+type AdminContext = Pick<CommandContext, 'given' | 'terminal'>
 
 /** Opens the way to the node, lets `use` ask, and leaves nothing open. */
-export async function withNode<T>(context: Context, use: (node: NodeAdmin) => Promise<T>): Promise<T> {
+export async function withNode<T>(context: AdminContext, use: (node: NodeAdmin) => Promise<T>): Promise<T> {
   // One process, one command: what would be a log and a registry elsewhere dies with it.
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics(KERNEL_METRICS))
   const transport = new UndiciTransport(runtime)
@@ -54,7 +53,7 @@ export async function withNode<T>(context: Context, use: (node: NodeAdmin) => Pr
 }
 
 /** Which token a command may show to whom. */
-export function credentialsOf({ given, terminal }: Context): Credentials {
+export function credentialsOf({ given, terminal }: AdminContext): Credentials {
   const own = { given: given.without('node', 'token-file'), terminal }
   return new Credentials({ given, terminal }, async () => {
     try {
@@ -68,21 +67,21 @@ export function credentialsOf({ given, terminal }: Context): Credentials {
   })
 }
 
-interface Target {
+interface AdminTarget {
   readonly caller: Caller
   readonly base: URL
   readonly place: string
 }
 
-interface Question<T> {
+interface AdminRequest<T> {
   readonly operation: string
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: unknown
-  readonly read: Answer<T>
+  readonly read: AnswerReader<T>
 }
 
-interface Answers<T> {
+interface AdminAnswers<T> {
   readonly answers: readonly [T, ...T[]]
   /** Sockets nobody listens on. */
   readonly absent: readonly string[]
@@ -96,12 +95,12 @@ export class NodeAdmin {
   readonly isLocal: boolean
   readonly deadline: Deadline
   /** One for each process, and where it is. */
-  readonly #processes: readonly Target[]
+  readonly #processes: readonly AdminTarget[]
   readonly #tokenPath: string
 
   constructor(
     runtime: Runtime,
-    { given, terminal }: Context,
+    { given, terminal }: AdminContext,
     { transport, breakers }: { readonly transport: UndiciTransport; readonly breakers: Breakers },
   ) {
     const named = given.text('node')
@@ -146,29 +145,29 @@ export class NodeAdmin {
   }
 
   /** Nothing is swept, compacted or pruned for the next `seconds`; in no process of the node. */
-  async holdUpkeep(holder: string, seconds: number): Promise<void> {
+  async holdBackupLock(holder: string, seconds: number): Promise<void> {
     const body = { holder, for_s: seconds }
     await this.#askAll({ operation: 'hold', method: 'POST', path: 'admin/upkeep/hold', body, read: readDone })
   }
 
-  async releaseUpkeep(holder: string): Promise<void> {
+  async releaseBackupLock(holder: string): Promise<void> {
     const path = 'admin/upkeep/release'
     await this.#askAll({ operation: 'release', method: 'POST', path, body: { holder }, read: readDone })
   }
 
   async mint(body: MintBody): Promise<{ readonly token: string }> {
-    const read: Answer<string> = (value) => textField(value, 'token')
+    const read: AnswerReader<string> = (value) => textField(value, 'token')
     return { token: await this.#ask({ operation: 'mint', method: 'POST', path: 'admin/tokens', body, read }) }
   }
 
   async rotate(): Promise<{ readonly kid: string }> {
-    const read: Answer<string> = (value) => textField(value, 'kid')
+    const read: AnswerReader<string> = (value) => textField(value, 'kid')
     return { kid: await this.#ask({ operation: 'rotate', method: 'POST', path: 'admin/keys/rotate', read }) }
   }
 
   async revoke(tid: string): Promise<{ readonly revoked: string }> {
     const path = `admin/tokens/${encodeURIComponent(tid)}/revoke`
-    const read: Answer<string> = (value) => textField(value, 'revoked')
+    const read: AnswerReader<string> = (value) => textField(value, 'revoked')
     return { revoked: await this.#ask({ operation: 'revoke', method: 'POST', path, read }) }
   }
 
@@ -192,7 +191,7 @@ export class NodeAdmin {
   }
 
   /** Any process will do: the first that is there. */
-  async #ask<T>(question: Question<T>): Promise<T> {
+  async #ask<T>(question: AdminRequest<T>): Promise<T> {
     let last: unknown
     for (const target of this.#processes) {
       try {
@@ -206,7 +205,7 @@ export class NodeAdmin {
   }
 
   /** Every process that is there; a socket without one was left by a process that died. */
-  async #askAll<T>(question: Question<T>): Promise<Answers<T>> {
+  async #askAll<T>(question: AdminRequest<T>): Promise<AdminAnswers<T>> {
     const found: T[] = []
     const absent: string[] = []
     let last: unknown
@@ -225,7 +224,10 @@ export class NodeAdmin {
   }
 
   /** Asked once: a node that does not answer its own socket is not there, and waiting would not bring it. */
-  async #askOne<T>({ caller, base }: Target, { operation, method, path, body, read: take }: Question<T>): Promise<T> {
+  async #askOne<T>(
+    { caller, base }: AdminTarget,
+    { operation, method, path, body, read: take }: AdminRequest<T>,
+  ): Promise<T> {
     const sent =
       body === undefined
         ? {}

@@ -4,13 +4,13 @@ import type { NodeStatus } from '@cairn/node'
 import type { ConfigRow, ReloadOutcome } from '@cairn/platform'
 
 /** Makes sense of a parsed answer. */
-export type Answer<T> = (value: unknown) => T
+export type AnswerReader<T> = (value: unknown) => T
 
-type Fields = Readonly<Record<string, unknown>>
+type NodeAnswerFields = Readonly<Record<string, unknown>>
 type Reloaded = ReloadOutcome & { readonly tag: 'reloaded' }
 
-function fieldsOf(value: unknown): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+function fieldsOf(value: unknown): NodeAnswerFields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as NodeAnswerFields
   throw badAnswer('is not a JSON object')
 }
 
@@ -35,11 +35,11 @@ export function readDone(value: unknown): true {
 export function readStatus(value: unknown): NodeStatus {
   const { version, pid, uptime_ms, urls, data, kept, ready, services, elsewhere } = fieldsOf(value)
   return {
-    version: wordOf(version),
+    version: textOr(version),
     pid: numberOf(pid),
     uptime_ms: numberOf(uptime_ms),
-    urls: wordsOf(urls),
-    data: wordOf(data),
+    urls: textsOr(urls),
+    data: textOr(data),
     kept: kept !== false,
     ready: ready === true,
     services: listOf(services, 'services').map(readService),
@@ -51,18 +51,18 @@ function readService(value: unknown): NodeStatus['services'][number] {
   const { urls, ready, missing, summary, concerns, notices } = fieldsOf(value)
   return {
     name: textField(value, 'name'),
-    urls: wordsOf(urls),
+    urls: textsOr(urls),
     ready: ready === true,
-    missing: wordsOf(missing),
-    concerns: wordsOf(concerns),
-    ...(notices === undefined ? {} : { notices: wordsOf(notices) }),
-    summary: wordOf(summary),
+    missing: textsOr(missing),
+    concerns: textsOr(concerns),
+    ...(notices === undefined ? {} : { notices: textsOr(notices) }),
+    summary: textOr(summary),
   }
 }
 
 function readElsewhere(value: unknown): NodeStatus['elsewhere'][number] {
   const { url, ready, why } = fieldsOf(value)
-  return { name: textField(value, 'name'), url: wordOf(url), ready: ready === true, why: wordOf(why) }
+  return { name: textField(value, 'name'), url: textOr(url), ready: ready === true, why: textOr(why) }
 }
 
 export function readConfig(value: unknown): readonly ConfigRow[] {
@@ -78,11 +78,11 @@ export function readReloaded(value: unknown): Reloaded {
   return value as Reloaded
 }
 
-function wordOf(value: unknown): string {
+function textOr(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-function wordsOf(value: unknown): readonly string[] {
+function textsOr(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.filter((word) => typeof word === 'string') : []
 }
 

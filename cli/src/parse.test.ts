@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CommandRow } from './command.ts'
-import { COMMON_OPTIONS } from './options.ts'
 import { type Parsed, parse } from './parse.ts'
+import { COMMON_OPTIONS } from './shared-options.ts'
 import { COMMANDS } from './table.ts'
 
 function row(name: string, more: Partial<CommandRow> = {}): CommandRow {

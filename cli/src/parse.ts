@@ -8,24 +8,22 @@
  * An option has the same shape in every command, so words can be told apart before the command is known.
  */
 import { parseArgs } from 'node:util'
-import type { CommandRow, OptionRow } from './command.ts'
-import { Given } from './given.ts'
-import { nearest } from './nearest.ts'
-import { optionMeant, synonymOf } from './synonyms.ts'
+import { CommandArguments, type CommandRow, type OptionRow } from './command.ts'
+import { findNearest, suggestCommand, suggestOption } from './suggestions.ts'
 
 export type Parsed =
-  | { readonly tag: 'run'; readonly command: CommandRow; readonly given: Given }
+  | { readonly tag: 'run'; readonly command: CommandRow; readonly given: CommandArguments }
   /** The name of a command, a noun, or nothing for everything. */
-  | { readonly tag: 'help'; readonly topic: string; readonly given: Given }
-  | { readonly tag: 'version'; readonly given: Given }
-  | { readonly tag: 'usage'; readonly detail: string; readonly topic: string; readonly given: Given }
+  | { readonly tag: 'help'; readonly topic: string; readonly given: CommandArguments }
+  | { readonly tag: 'version'; readonly given: CommandArguments }
+  | { readonly tag: 'usage'; readonly detail: string; readonly topic: string; readonly given: CommandArguments }
 
 export function parse(args: readonly string[], commands: readonly CommandRow[], common: readonly OptionRow[]): Parsed {
   const everywhere = [...common, ...commands.flatMap(({ options }) => options)]
   const { words, options } = tokensOf(args, everywhere)
   const isHelpWord = words[0] === 'help'
   const { command, topic, operands } = find(isHelpWord ? words.slice(1) : words, commands)
-  const given = new Given(operands, valuesOf(options))
+  const given = new CommandArguments(operands, valuesOf(options))
   const wrong = (detail: string): Parsed => ({ tag: 'usage', detail, topic, given })
 
   const known = command === undefined ? everywhere : [...common, ...command.options]
@@ -72,14 +70,14 @@ function tokensOf(args: readonly string[], known: readonly OptionRow[]): { words
   return { words, options }
 }
 
-interface Found {
+interface FoundCommand {
   readonly command: CommandRow | undefined
   /** The command's name, or the noun as far as it is known. */
   readonly topic: string
   readonly operands: readonly string[]
 }
 
-function find(words: readonly string[], commands: readonly CommandRow[]): Found {
+function find(words: readonly string[], commands: readonly CommandRow[]): FoundCommand {
   for (const length of [2, 1]) {
     const name = words.slice(0, length).join(' ')
     const command = commands.find((row) => row.name === name)
@@ -102,11 +100,11 @@ function optionProblemOf(
 ): string | undefined {
   const row = known.find((option) => option.name === name)
   if (row === undefined) {
-    const near = nearest(
+    const near = findNearest(
       name,
       known.map((option) => option.name),
     )
-    const meant = optionMeant(typed) ?? (near === undefined ? undefined : `--${near}`)
+    const meant = suggestOption(typed) ?? (near === undefined ? undefined : `--${near}`)
     return `There is no option ${typed} here${meant === undefined ? '.' : `; did you mean ${meant}?`}`
   }
   if (row.value === undefined) return isInline ? `${typed} takes no value.` : undefined
@@ -114,7 +112,7 @@ function optionProblemOf(
   const isMissing = value === undefined || value === '' || (!isInline && /^-./.test(value))
   if (isMissing) return `${typed} needs a value: ${typed} ${row.value}.`
   if (row.choices === undefined || row.choices.includes(value)) return undefined
-  return `${typed} is one of ${row.choices.join(', ')}; not ${value}.${meant(value, row.choices)}`
+  return `${typed} is one of ${row.choices.join(', ')}; not ${value}.${suggestionFor(value, row.choices)}`
 }
 
 function operandProblemOf(operands: readonly string[], { name, operands: rows }: CommandRow): string | undefined {
@@ -126,7 +124,7 @@ function operandProblemOf(operands: readonly string[], { name, operands: rows }:
   for (const [index, { name: operand, choices }] of rows.entries()) {
     const value = operands[index]
     if (value === undefined || choices === undefined || choices.includes(value)) continue
-    return `${operand} is one of ${choices.join(', ')}; not ${value}.${meant(value, choices)}`
+    return `${operand} is one of ${choices.join(', ')}; not ${value}.${suggestionFor(value, choices)}`
   }
   return undefined
 }
@@ -136,14 +134,14 @@ function unknownCommand(noun: string, word: string, commands: readonly CommandRo
   const words = commands.flatMap(({ name }) =>
     name.startsWith(start) ? [name.slice(start.length).split(' ')[0] ?? ''] : [],
   )
-  const near = nearest(word, [...new Set(words)])
+  const near = findNearest(word, [...new Set(words)])
   const typed = JSON.stringify(`${start}${word}`)
-  const synonym = synonymOf(`${start}${word}`)
+  const synonym = suggestCommand(`${start}${word}`)
   if (synonym !== undefined) return `There is no command ${typed}; ${synonym}${synonym.endsWith('?') ? '' : '.'}`
   return `There is no command ${typed}${near === undefined ? '.' : `; did you mean cairn ${start}${near}?`}`
 }
 
-function meant(word: string, known: readonly string[]): string {
-  const near = nearest(word, known)
+function suggestionFor(word: string, known: readonly string[]): string {
+  const near = findNearest(word, known)
   return near === undefined ? '' : ` Did you mean ${near}?`
 }

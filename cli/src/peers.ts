@@ -2,11 +2,10 @@
 import type { KnownPeer } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
 import { spellCount } from '@cairn/wire'
-import type { CommandContext, Run } from './command.ts'
-import { withIndex } from './index-service.ts'
-import { dataFlag } from './places.ts'
+import { type CommandContext, type CommandHandler, dataFlag } from './command.ts'
+import { withIndex } from './service-client.ts'
 import { withStorage } from './storage.ts'
-import { visible } from './visible.ts'
+import { escapeControls } from './terminal-text.ts'
 
 interface StoragePeer {
   readonly id: string
@@ -14,7 +13,7 @@ interface StoragePeer {
   readonly why: string
 }
 
-export const peers: Run = async (context) => {
+export const peers: CommandHandler = async (context) => {
   const storage = await storagePeers(context)
   const known = await networkPeers(context)
   const connected = known.filter((peer) => peer.connected)
@@ -22,7 +21,9 @@ export const peers: Run = async (context) => {
   const isAlone = known.length === 0 && storage.length === 0
   const outcome = {
     result: { peers: known, connected: connected.length, storage },
-    data: [...storage.map(sayStoragePeer), ...known.map(sayPeer)].map((line) => `${visible(line)}\n`).join(''),
+    data: [...storage.map(formatStoragePeer), ...known.map(formatPeer)]
+      .map((line) => `${escapeControls(line)}\n`)
+      .join(''),
   }
   if (down.length > 0) {
     const detail = `${down.length} of ${spellCount(storage.length, 'storage peer')} ${down.length === 1 ? 'is' : 'are'} not up: ${down.map(({ id }) => id).join(', ')}.`
@@ -62,10 +63,10 @@ async function unlessAbsent<T>(ask: () => Promise<readonly T[]>): Promise<readon
   }
 }
 
-function sayStoragePeer({ id, state, why }: StoragePeer): string {
+function formatStoragePeer({ id, state, why }: StoragePeer): string {
   return `${id}  storage  ${state}${why === '' ? '' : `  ${why}`}`
 }
 
-function sayPeer({ id, addresses, connected }: KnownPeer): string {
+function formatPeer({ id, addresses, connected }: KnownPeer): string {
   return `${id}  ${connected ? 'connected' : 'known'}  ${addresses.join(' ') || 'no address known'}`
 }

@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { CairnError, ERRORS, type ErrorKind } from '@cairn/kernel'
 import { DENY_REASONS } from '@cairn/wire'
 import { Capture } from '../test/capture.ts'
+import { CommandArguments } from './command.ts'
 import { EXIT_CODES, exitCodeOf } from './exit-codes.ts'
-import { Given } from './given.ts'
 import { nextSteps } from './next-steps.ts'
 import { Printer } from './print.ts'
 
-function given(...options: string[]): Given {
-  return new Given([], new Map(options.map((option) => [option, ['']])))
+function given(...options: string[]): CommandArguments {
+  return new CommandArguments([], new Map(options.map((option) => [option, ['']])))
 }
 
 const OUTCOME = {
@@ -125,7 +125,7 @@ test('exit codes are what the documentation promises', () => {
 })
 
 test('whatever a person can mend has a next command', () => {
-  const place = { command: 'status', given: given(), dataFlag: ' --data d', tokenFile: 'd/admin.token' }
+  const place = { command: 'status', args: given(), dataFlag: ' --data d', tokenFile: 'd/admin.token' }
   const codes = ['usage', 'malformed', 'config', 'cannot_listen', 'data_locked', 'data_foreign', 'data_format']
   const ofRegistry = [
     'ChainMismatch',
@@ -148,19 +148,19 @@ test('whatever a person can mend has a next command', () => {
 })
 
 test('what was typed is in the next command, and not a word to be replaced', () => {
-  const typed = new Given(['p_1'], new Map([['data', ['d']]]))
-  const place = { given: typed, dataFlag: ' --data d', tokenFile: 'd/admin.token' }
+  const typed = new CommandArguments(['p_1'], new Map([['data', ['d']]]))
+  const place = { args: typed, dataFlag: ' --data d', tokenFile: 'd/admin.token' }
   const early = nextSteps('QuorumFailed', { ...place, command: 'name commit' })
   assert.deepEqual(early, ['npx cairn name approve p_1 --data d --key FILE'])
   const twice = nextSteps('DuplicateApproval', { ...place, command: 'name approve' })
   assert.deepEqual(twice, ['npx cairn name commit p_1 --data d'])
-  const got = new Given(
+  const got = new CommandArguments(
     ["it's"],
     new Map([
       ['output', ['a b']],
       ['quiet', ['']],
     ]),
   )
-  const there = nextSteps('file_exists', { ...place, command: 'get', given: got })
+  const there = nextSteps('file_exists', { ...place, command: 'get', args: got })
   assert.deepEqual(there, [`npx cairn get 'it'\\''s' --output 'a b' --quiet --force`])
 })

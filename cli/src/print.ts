@@ -1,32 +1,29 @@
 /** How every outcome and every failure is said: one JSON object, or data on one stream and words on the other. */
 import type { CairnError } from '@cairn/kernel'
-import type { Outcome } from './command.ts'
+import { type CommandArguments, type CommandOutcome, dataFlag, tokenPath } from './command.ts'
 import { EXIT_CODES, exitCodeOf } from './exit-codes.ts'
-import type { Given } from './given.ts'
 import { nextSteps } from './next-steps.ts'
-import { dataFlag, tokenPath } from './places.ts'
 import { mark, type Terminal } from './terminal.ts'
-import { visible, visibleLines } from './visible.ts'
-import { wrapped } from './wrap.ts'
+import { escapeControls, escapeControlsInLines, wrapText } from './terminal-text.ts'
 
 /** Failures are known by their code here, so that the help and usage screens need no class of error. */
 export type Failure = Pick<CairnError, 'kind' | 'code' | 'message' | 'cause'>
 
 export class Printer {
   readonly #terminal: Terminal
-  readonly #given: Given
+  readonly #args: CommandArguments
   readonly #command: string
 
   /** For a command, a noun, or nothing where there was neither. */
-  constructor(terminal: Terminal, given: Given, command: string) {
+  constructor(terminal: Terminal, given: CommandArguments, command: string) {
     this.#terminal = terminal
-    this.#given = given
+    this.#args = given
     this.#command = command
   }
 
   /** Says the outcome; returns the exit code. */
-  outcome({ result, data = '', message, warnings = [], next = [], error }: Outcome): number {
-    if (this.#given.has('json')) {
+  outcome({ result, data = '', message, warnings = [], next = [], error }: CommandOutcome): number {
+    if (this.#args.has('json')) {
       this.#json({
         ok: error === undefined,
         result,
@@ -35,8 +32,8 @@ export class Printer {
         next,
       })
     } else {
-      this.#terminal.write(visibleLines(data))
-      if (!this.#given.has('quiet')) this.#words(message, warnings, error === undefined ? next : [])
+      this.#terminal.write(escapeControlsInLines(data))
+      if (!this.#args.has('quiet')) this.#notes(message, warnings, error === undefined ? next : [])
       if (error !== undefined) this.#screen(error, next)
     }
     return error === undefined ? EXIT_CODES.ok.code : exitCodeOf(error)
@@ -46,16 +43,16 @@ export class Printer {
   failure(failure: Failure): number {
     const next = nextSteps(failure.code, {
       command: this.#command,
-      given: this.#given,
-      dataFlag: dataFlag(this.#given),
-      tokenFile: tokenPath(this.#given, this.#terminal.environment),
+      args: this.#args,
+      dataFlag: dataFlag(this.#args),
+      tokenFile: tokenPath(this.#args, this.#terminal.environment),
     })
-    if (this.#given.has('json')) this.#json({ ok: false, result: null, error: described(failure), warnings: [], next })
+    if (this.#args.has('json')) this.#json({ ok: false, result: null, error: described(failure), warnings: [], next })
     else this.#screen(failure, next)
     return exitCodeOf(failure)
   }
 
-  #words(message: string | undefined, warnings: readonly string[], next: readonly string[]): void {
+  #notes(message: string | undefined, warnings: readonly string[], next: readonly string[]): void {
     const lines = warnings.map((warning) => `${this.#mark('open')} ${this.#sentence(warning)}\n`)
     if (message !== undefined) lines.push(`${this.#mark('good')} ${this.#sentence(message)}\n`)
     this.#terminal.say([...lines, ...nextLines(next)].join(''))
@@ -63,7 +60,7 @@ export class Printer {
 
   #screen({ message, code, cause }: Failure, next: readonly string[]): void {
     const stack = code === 'internal' && cause instanceof Error ? `${cause.stack ?? ''}\n` : ''
-    const text = `${this.#mark('bad')} ${this.#sentence(message.replaceAll('\n', '\n  '))}\n${visibleLines(stack)}`
+    const text = `${this.#mark('bad')} ${this.#sentence(message.replaceAll('\n', '\n  '))}\n${escapeControlsInLines(stack)}`
     this.#terminal.say([text, ...nextLines(next)].join(''))
   }
 
@@ -75,16 +72,16 @@ export class Printer {
   /** Beside a mark, which takes two columns. */
   #sentence(text: string): string {
     const { columns } = this.#terminal
-    return wrapped(visibleLines(text), columns === undefined ? undefined : columns - 2, '  ')
+    return wrapText(escapeControlsInLines(text), columns === undefined ? undefined : columns - 2, '  ')
   }
 
   #mark(kind: 'good' | 'bad' | 'open'): string {
-    return mark(kind, isColoured(this.#terminal, this.#given))
+    return mark(kind, isColoured(this.#terminal, this.#args))
   }
 }
 
 /** Whether messages may have colours. */
-function isColoured({ isWatched, environment }: Terminal, given: Given): boolean {
+function isColoured({ isWatched, environment }: Terminal, given: CommandArguments): boolean {
   return isWatched && !given.has('no-color') && (environment['NO_COLOR'] ?? '') === ''
 }
 
@@ -93,5 +90,5 @@ function described({ kind, code, message }: Failure): Readonly<Record<string, un
 }
 
 function nextLines(next: readonly string[]): string[] {
-  return next.map((step, index) => `  ${index === 0 ? 'Next:' : '  or:'}  ${visible(step)}\n`)
+  return next.map((step, index) => `  ${index === 0 ? 'Next:' : '  or:'}  ${escapeControls(step)}\n`)
 }

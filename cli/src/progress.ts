@@ -1,7 +1,7 @@
 /** How far a transfer is, on standard error: one line that is drawn again for people, a JSON line each time for programs. */
 import type { Clock } from '@cairn/kernel'
 import { spellBytes, spellCount } from '@cairn/wire'
-import type { Given } from './given.ts'
+import type { CommandArguments } from './command.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Transferred {
@@ -26,7 +26,7 @@ export class Progress {
   readonly #startedAt: number
   #shownAt = Number.NEGATIVE_INFINITY
 
-  constructor(terminal: Terminal, given: Given, clock: Clock) {
+  constructor(terminal: Terminal, given: CommandArguments, clock: Clock) {
     const isBar = terminal.isWatched && !given.has('quiet') && !given.has('json')
     this.#terminal = terminal
     this.#clock = clock

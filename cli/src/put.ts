@@ -2,13 +2,12 @@
 import { CairnError, isKind, SystemClock, toCairnError } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
 import { spellBytes, spellCount, spellSeconds } from '@cairn/wire'
-import type { CommandContext, Outcome, Run } from './command.ts'
+import { type CommandContext, type CommandHandler, type CommandOutcome, dataFlag } from './command.ts'
 import { fileSource, localDirectory, measure, type Skipped, statOf } from './local-files.ts'
-import { dataFlag } from './places.ts'
 import { Progress } from './progress.ts'
 import { withStorage } from './storage.ts'
 
-interface Stored {
+interface StoredPath {
   readonly path: string
   readonly kind: 'file' | 'tree'
   readonly address: string
@@ -20,16 +19,16 @@ interface Stored {
   readonly skipped: readonly Skipped[]
 }
 
-interface Failed {
+interface FailedPath {
   readonly path: string
   readonly error: CairnError
 }
 
-export const put: Run = async (context) =>
+export const put: CommandHandler = async (context) =>
   await withStorage(context, async (cairn, signal) => {
     const progress = new Progress(context.terminal, context.given, new SystemClock())
-    const stored: Stored[] = []
-    const failed: Failed[] = []
+    const stored: StoredPath[] = []
+    const failed: FailedPath[] = []
     try {
       for (const path of context.given.operands) {
         try {
@@ -54,7 +53,7 @@ interface Putting {
   readonly signal: AbortSignal
 }
 
-async function putPath(cairn: Cairn, path: string, { context, progress, signal }: Putting): Promise<Stored> {
+async function putPath(cairn: Cairn, path: string, { context, progress, signal }: Putting): Promise<StoredPath> {
   if (path === '-') {
     const onProgress = (now: { bytes: number; newBytes: number }): void => progress.show(now)
     const { address, size, newBytes } = await cairn.put(context.terminal.readBytes(), { signal, onProgress })
@@ -76,7 +75,12 @@ async function putPath(cairn: Cairn, path: string, { context, progress, signal }
   return { path, kind: 'file', address, bytes: size, new_bytes: newBytes, files: 1, skipped: [] }
 }
 
-function outcomeOf(stored: readonly Stored[], failed: readonly Failed[], elapsedMs: number, flag: string): Outcome {
+function outcomeOf(
+  stored: readonly StoredPath[],
+  failed: readonly FailedPath[],
+  elapsedMs: number,
+  flag: string,
+): CommandOutcome {
   const [only] = failed
   if (stored.length === 0 && only !== undefined) throw only.error
   const bytes = sum(stored, 'bytes')
@@ -84,7 +88,7 @@ function outcomeOf(stored: readonly Stored[], failed: readonly Failed[], elapsed
   const old = Math.max(0, bytes - fresh)
   const skipped = stored.flatMap((object) => object.skipped)
   const what = `${spellCount(sum(stored, 'files'), 'file')}, ${spellBytes(bytes)} in ${spellSeconds(elapsedMs)}`
-  const outcome: Outcome = {
+  const outcome: CommandOutcome = {
     result: {
       objects: stored.map((object) => ({ ...object, skipped: object.skipped.map(({ path }) => path) })),
       failed: failed.map(({ path, error }) => ({ path, code: error.code, detail: error.message })),
@@ -102,6 +106,6 @@ function outcomeOf(stored: readonly Stored[], failed: readonly Failed[], elapsed
   return { ...outcome, error, next: failed.map(({ path }) => `npx cairn put${flag} ${path}`) }
 }
 
-function sum(stored: readonly Stored[], field: 'bytes' | 'new_bytes' | 'files'): number {
+function sum(stored: readonly StoredPath[], field: 'bytes' | 'new_bytes' | 'files'): number {
   return stored.reduce((total, object) => total + object[field], 0)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { COMMON_OPTIONS } from './options.ts'
+import { COMMON_OPTIONS } from './shared-options.ts'
 import { COMMANDS } from './table.ts'
 
 /** Every flag of a command that speaks to the registry. None of them says who signs, or how many must. */

@@ -14,21 +14,21 @@ import { stateDirectory } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
 import { isThere, readWhole, writeFileWhole } from './local-files.ts'
 
-type Environment = Readonly<Record<string, string | undefined>>
+type PinEnvironment = Readonly<Record<string, string | undefined>>
 
-export function pinPath(environment: Environment, origin: string): string {
+export function pinPath(environment: PinEnvironment, origin: string): string {
   const state = stateDirectory(environment) ?? stateDirectory({ HOME: homedir() }) ?? '.'
   const name = addressOf(new TextEncoder().encode(origin)).slice('b3:'.length, 'b3:'.length + 32)
   return join(state, 'pins', `${name}.json`)
 }
 
 /** Whether anything was seen of any log. */
-export async function hasPins(environment: Environment): Promise<boolean> {
+export async function hasPins(environment: PinEnvironment): Promise<boolean> {
   return await isThere(dirname(pinPath(environment, '')))
 }
 
 /** What was seen of this log before; nothing if it is met for the first time. */
-export async function readPin(environment: Environment, origin: string): Promise<Pin | undefined> {
+export async function readPin(environment: PinEnvironment, origin: string): Promise<Pin | undefined> {
   const path = pinPath(environment, origin)
   if (!(await isThere(path))) return undefined
   const bytes = await readWhole(path)
@@ -42,7 +42,7 @@ export async function readPin(environment: Environment, origin: string): Promise
 }
 
 /** Remembers the pin, unless a later one is known by now; says where it is. */
-export async function storePin(environment: Environment, pin: Pin): Promise<string> {
+export async function storePin(environment: PinEnvironment, pin: Pin): Promise<string> {
   const { origin } = pin.trust
   const path = pinPath(environment, origin)
   const known = await readPin(environment, origin)

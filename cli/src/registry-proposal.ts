@@ -2,9 +2,9 @@
 import type { OpenProposal, Proposed } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
 import { type LogIdentity, type Payload, payloadHash, type Supersede, signingInput } from '@cairn/names'
-import type { CommandContext, Outcome } from './command.ts'
-import { identityOf, type Registry } from './registry-service.ts'
-import { sameFlags, sayInstant, sayItems, sayQuorum } from './registry-words.ts'
+import type { CommandContext, CommandOutcome } from './command.ts'
+import { connectionFlags, describeQuorum, formatInstant, formatItems } from './registry-format.ts'
+import { identityOf, type RegistryConnection } from './registry-service.ts'
 
 export interface ProposalToSign extends OpenProposal {
   readonly log: LogIdentity
@@ -13,7 +13,7 @@ export interface ProposalToSign extends OpenProposal {
 }
 
 /** The proposal with what its signers sign; `Integrity` if its payload is not the one it names. */
-export async function readProposal(registry: Registry, id: string): Promise<ProposalToSign> {
+export async function readProposal(registry: RegistryConnection, id: string): Promise<ProposalToSign> {
   const open = await registry.client.proposal(id, registry.call())
   if (open.status === 'committed') {
     const detail = `The proposal ${id} is version ${open.facts.version} already; it takes no more approvals.`
@@ -29,13 +29,13 @@ export async function readProposal(registry: Registry, id: string): Promise<Prop
 }
 
 /** What is about to be signed: in words, and byte for byte. */
-export function sayProposal({ log, proposal, payload, input }: ProposalToSign): string[] {
+export function formatProposal({ log, proposal, payload, input }: ProposalToSign): string[] {
   const { supersede } = proposal
   return [
-    ...sayItems(payload),
+    ...formatItems(payload),
     ...(payload.note === undefined ? [] : [`note: ${payload.note}`]),
     ...(supersede === undefined ? [] : [`only while HEAD is ${supersede.of}, because: ${supersede.reason}`]),
-    `in the log ${log.origin}, until ${sayInstant(proposal.expires_at)}`,
+    `in the log ${log.origin}, until ${formatInstant(proposal.expires_at)}`,
     'What is signed:',
     ...new TextDecoder()
       .decode(input)
@@ -47,27 +47,27 @@ export function sayProposal({ log, proposal, payload, input }: ProposalToSign): 
 /** Proposes, and says what there is to sign and who has to. */
 export async function propose(
   context: CommandContext,
-  registry: Registry,
+  registry: RegistryConnection,
   payload: Payload,
   supersede?: Supersede,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   const proposed: Proposed = await registry.client.propose(payload, supersede, registry.call())
   const { proposal_id: id, quorum } = proposed
   const shown = await readProposal(registry, id)
   if (shown.proposal.payload_b3 !== payloadHash(payload))
     throw new CairnError('Integrity', `The registry made another proposal of it: ${id}. Do not approve it.`)
-  const flags = sameFlags(context.given)
+  const flags = connectionFlags(context.given)
   return {
     result: {
       proposal_id: id,
       payload,
       payload_b3: proposed.payload_b3,
-      expires_at: sayInstant(proposed.expires_at),
+      expires_at: formatInstant(proposed.expires_at),
       signing_input: new TextDecoder().decode(shown.input),
       quorum: quorumResult(quorum),
     },
     data: `${id}\n`,
-    message: ['proposed', ...sayProposal(shown), sayQuorum(quorum)].join('\n  '),
+    message: ['proposed', ...formatProposal(shown), describeQuorum(quorum)].join('\n  '),
     // Who is missing signs first: a commit before that is refused.
     next: quorum.isMet ? [`npx cairn name commit ${id}${flags}`] : [`npx cairn name approve ${id}${flags} --key FILE`],
   }

@@ -6,7 +6,7 @@ import type { CommandContext } from './command.ts'
 import { hasPins, readPin } from './registry-pins.ts'
 import { type ServiceClient, type ServiceKind, withClient } from './service-client.ts'
 
-export type Registry = ServiceClient<RegistryClient>
+export type RegistryConnection = ServiceClient<RegistryClient>
 
 const REGISTRY: ServiceKind<RegistryClient> = {
   service: 'registry',
@@ -17,10 +17,10 @@ const REGISTRY: ServiceKind<RegistryClient> = {
 /** Lets `use` talk to the registry at `url`, or to the one of the node; leaves nothing open. */
 export async function withRegistry<T>(
   context: CommandContext,
-  use: (registry: Registry) => Promise<T>,
+  use: (registry: RegistryConnection) => Promise<T>,
   url?: string,
 ): Promise<T> {
-  const shown = async (registry: Registry): Promise<T> => {
+  const shown = async (registry: RegistryConnection): Promise<T> => {
     await showPin(context, registry)
     return await use(registry)
   }
@@ -31,7 +31,10 @@ export async function withRegistry<T>(
  * Shows the registry what this user has seen of its log, if that is anything: one that was put back from an older copy
  * hears of it before it is asked to sign. Whatever comes of it, the command says what is wrong better than this could.
  */
-async function showPin({ terminal: { environment } }: CommandContext, { client, call }: Registry): Promise<void> {
+async function showPin(
+  { terminal: { environment } }: CommandContext,
+  { client, call }: RegistryConnection,
+): Promise<void> {
   if (!(await hasPins(environment))) return
   try {
     const { origin } = await client.head(call())
@@ -44,7 +47,7 @@ async function showPin({ terminal: { environment } }: CommandContext, { client, 
 }
 
 /** Which log the registry keeps, by its own word: its origin and the hash of its first version. */
-export async function identityOf({ client, call }: Registry): Promise<LogIdentity> {
+export async function identityOf({ client, call }: RegistryConnection): Promise<LogIdentity> {
   const { origin } = await client.head(call())
   const genesis = artifactHash(await client.version(0, call()))
   if (isOriginOf(origin, genesis)) return { origin, genesis }

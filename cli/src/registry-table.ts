@@ -1,6 +1,6 @@
 /** The commands of names and of the registry; `table.ts` has all of them. */
 import type { CommandRow, OperandRow, OptionRow } from './command.ts'
-import { ADDRESS, OUTPUT, SAMPLE_ADDRESS } from './shared-rows.ts'
+import { ADDRESS, OUTPUT, SAMPLE_ADDRESS } from './shared-options.ts'
 
 export const REGISTRY_NOUNS: Readonly<Record<string, string>> = {
   key: "Keys of signers. They stay on the signer's machine; a node never reads them.",
@@ -99,7 +99,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
     operands: [],
     options: [],
     examples: [{ line: 'cairn name pending', does: 'what waits for signatures' }],
-    load: async () => (await import('./name-pending.ts')).pending,
+    load: async () => (await import('./name.ts')).pending,
   },
   {
     name: 'name show',

@@ -12,17 +12,17 @@ import {
 import { systemCrypto } from '@cairn/platform'
 import { type Checkpoint, parseCheckpoint, parseNote } from '@cairn/tlog'
 import { parseDuration, spellCount } from '@cairn/wire'
-import type { CommandContext, Outcome, Run } from './command.ts'
+import type { CommandContext, CommandHandler, CommandOutcome } from './command.ts'
 import { readWhole } from './local-files.ts'
+import { connectionFlags } from './registry-format.ts'
 import { readPin, storePin } from './registry-pins.ts'
-import { type Registry, withRegistry } from './registry-service.ts'
-import { type Walk, walkLog } from './registry-walk.ts'
-import { sameFlags } from './registry-words.ts'
-import { type Examined, examinedOutcome, refusedOutcome } from './verdict-words.ts'
+import { type RegistryConnection, withRegistry } from './registry-service.ts'
+import { type LogWalk, walkLog } from './registry-walk.ts'
+import { refusedOutcome, reportOutcome, type VerificationReport } from './verification-report.ts'
 
-type Line = Examined['checked'][number]
+type CheckedLine = VerificationReport['checked'][number]
 
-export const verify: Run = async (context) => {
+export const verify: CommandHandler = async (context) => {
   const trustPath = context.given.text('trust')
   const trust = trustPath === undefined ? undefined : parseTrust(await readWhole(trustPath))
   const [url] = context.given.operands
@@ -30,7 +30,11 @@ export const verify: Run = async (context) => {
 }
 
 /** The checkpoint first: a log that nobody vouches for, or that shows less than before, need not be walked to be refused. */
-async function verifyLog(context: CommandContext, registry: Registry, given: TrustFile | undefined): Promise<Outcome> {
+async function verifyLog(
+  context: CommandContext,
+  registry: RegistryConnection,
+  given: TrustFile | undefined,
+): Promise<CommandOutcome> {
   const { environment } = context.terminal
   const head = await registry.client.head(registry.call())
   const note = await registry.client.checkpoint(registry.call())
@@ -58,8 +62,14 @@ async function verifyLog(context: CommandContext, registry: Registry, given: Tru
   const unchecked = [...(before?.unchecked ?? UNTRUSTED).filter(({ check }) => check !== 'pin'), ...leftOut(walk, pin)]
   const says = `${spellCount(walk.replay.tally.versions, 'version')}, the newest is ${head.version}, ${head.hash}`
   const verdict = trust === undefined ? 'consistent' : 'verified'
-  const examined: Examined = { verdict, origin, says: walk.replay.isWhole ? says : undefined, checked, unchecked }
-  const outcome = examinedOutcome(examined, { url: registry.url, ...countsOf(walk), size, bad_index: null })
+  const examined: VerificationReport = {
+    verdict,
+    origin,
+    says: walk.replay.isWhole ? says : undefined,
+    checked,
+    unchecked,
+  }
+  const outcome = reportOutcome(examined, { url: registry.url, ...countsOf(walk), size, bad_index: null })
   if (trust === undefined) return { ...outcome, next: untrustedSteps(context, registry) }
   const pinned = await storePin(environment, { trust, size, root, checkpoint: new TextDecoder().decode(note) })
   const message = `every entry up to ${size} was read and holds; remembered in ${pinned}`
@@ -68,7 +78,7 @@ async function verifyLog(context: CommandContext, registry: Registry, given: Tru
   return { ...outcome, error: new CairnError('Integrity', detail, { code: 'partial' }) }
 }
 
-interface Judged {
+interface JudgedCheckpoint {
   readonly note: Uint8Array
   readonly checkpoint: Checkpoint
   readonly trust: TrustFile | undefined
@@ -78,7 +88,7 @@ interface Judged {
 /** What can be said for the checkpoint, nothing without trust, or why it is refused. */
 function judgeCheckpoint(
   { given }: CommandContext,
-  { note, checkpoint, trust, pin }: Judged,
+  { note, checkpoint, trust, pin }: JudgedCheckpoint,
 ): CheckedCheckpoint | CairnError | undefined {
   const { origin, size } = checkpoint
   if (trust === undefined) return undefined
@@ -98,22 +108,27 @@ function judgeCheckpoint(
   }
 }
 
-function refused({ url }: Registry, origin: string, error: CairnError, walk: Walk | undefined): Outcome {
+function refused(
+  { url }: RegistryConnection,
+  origin: string,
+  error: CairnError,
+  walk: LogWalk | undefined,
+): CommandOutcome {
   const counts = walk === undefined ? {} : countsOf(walk)
-  const checked: Line[] =
+  const checked: CheckedLine[] =
     walk === undefined || walk.entries === 0
       ? []
       : [{ check: 'entries', detail: `${spellCount(walk.entries, 'entry')} before it hold.` }]
-  const examined: Examined = { verdict: 'refused', origin, says: undefined, checked, unchecked: [] }
+  const examined: VerificationReport = { verdict: 'refused', origin, says: undefined, checked, unchecked: [] }
   return refusedOutcome(examined, error, { url, ...counts, bad_index: walk?.bad?.index ?? null })
 }
 
 /** Of a log whose beginning is gone, HEAD is still proved from genesis on: by the artifacts that are kept for ever. */
 async function provenHead(
-  { client, call }: Registry,
+  { client, call }: RegistryConnection,
   version: number,
   trust: TrustFile,
-): Promise<readonly Line[] | CairnError> {
+): Promise<readonly CheckedLine[] | CairnError> {
   const proof = parseProof(await client.proof({ version }, undefined, call()))
   const verdict = verifyProof(proof, trust, systemCrypto, { now: new SystemClock().wall() })
   if (verdict.kind === 'refused') return new CairnError('Integrity', verdict.detail, { code: verdict.code })
@@ -121,13 +136,13 @@ async function provenHead(
   return [{ check: 'head', detail }]
 }
 
-function pinLine(pin: Pin | undefined): Line[] {
+function pinLine(pin: Pin | undefined): CheckedLine[] {
   return pin === undefined
     ? []
     : [{ check: 'pin', detail: `The first ${pin.size} entries are those that were seen before.` }]
 }
 
-function walkedLines(walk: Walk, { size }: Checkpoint, newest: number): Line[] {
+function walkedLines(walk: LogWalk, { size }: Checkpoint, newest: number): CheckedLine[] {
   const { versions, proposals, approvals, signerSets } = walk.replay.tally
   const all = walk.replay.isWhole
   const read = `${entriesOf(walk.entries)} read${all ? '' : `, from ${walk.minimumIndex} on`}; each has the hash its tile says.`
@@ -152,9 +167,9 @@ function walkedLines(walk: Walk, { size }: Checkpoint, newest: number): Line[] {
 }
 
 /** What the walk had no way to look at. */
-function leftOut({ minimumIndex, replay }: Walk, pin: Pin | undefined): Line[] {
+function leftOut({ minimumIndex, replay }: LogWalk, pin: Pin | undefined): CheckedLine[] {
   const { unreadPayloads, snapshots } = replay.tally
-  const lines: (Line | false)[] = [
+  const lines: (CheckedLine | false)[] = [
     pin === undefined && { check: 'pin', detail: 'Nothing of this log was seen here before.' },
     !replay.isWhole && {
       check: 'replay',
@@ -172,23 +187,23 @@ function leftOut({ minimumIndex, replay }: Walk, pin: Pin | undefined): Line[] {
   return lines.filter((line) => line !== false)
 }
 
-const UNTRUSTED: readonly Line[] = [
+const UNTRUSTED: readonly CheckedLine[] = [
   { check: 'checkpoint_signature', detail: 'Without a trust file nobody is known whose signature would count.' },
   { check: 'genesis', detail: 'That the log begins as it should is its own word.' },
   { check: 'witnesses', detail: 'A split view is not excluded: there is no witness policy.' },
   { check: 'age', detail: 'How old the checkpoint is cannot be said.' },
 ]
 
-function countsOf({ entries, tiles, minimumIndex, replay }: Walk): Readonly<Record<string, unknown>> {
+function countsOf({ entries, tiles, minimumIndex, replay }: LogWalk): Readonly<Record<string, unknown>> {
   const { versions, proposals, approvals, signerSets, auditHeads, snapshots } = replay.tally
   const leaves = { versions, proposals, approvals, signer_sets: signerSets, audit_heads: auditHeads, snapshots }
   return { entries, tiles, minimum_index: minimumIndex, ...leaves }
 }
 
-function untrustedSteps({ given }: CommandContext, { url }: Registry): string[] {
+function untrustedSteps({ given }: CommandContext, { url }: RegistryConnection): string[] {
   const [operand] = given.operands
   const place = operand === undefined ? '' : ` ${url}`
-  const flags = sameFlags(given)
+  const flags = connectionFlags(given)
   return [`npx cairn registry trust${flags} -o FILE`, `npx cairn registry verify${place}${flags} --trust FILE`]
 }
 

@@ -14,7 +14,7 @@ import {
 import { systemCrypto } from '@cairn/platform'
 import { leafHash } from '@cairn/tlog'
 import { manifest, SampleLog, sampleSigner } from '../test/sample-log.ts'
-import { type Walk, walkLog } from './registry-walk.ts'
+import { type LogWalk, walkLog } from './registry-walk.ts'
 
 const ALICE = sampleSigner(1, 'alice')
 const BOB = sampleSigner(2, 'bob')
@@ -23,7 +23,7 @@ const DAVE = sampleSigner(4, 'dave')
 
 const twoOfThree = (): SampleLog => new SampleLog([ALICE, BOB, CAROL], 2)
 
-async function walked(log: SampleLog, pin?: Pin): Promise<Walk> {
+async function walked(log: SampleLog, pin?: Pin): Promise<LogWalk> {
   const { entries } = log
   const head = log.told()
   const common = { origin: log.log.origin, size: entries.length, root: log.root(), head, pin, verifier: systemCrypto }

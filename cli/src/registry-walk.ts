@@ -21,7 +21,7 @@ import {
   tilePath,
 } from '@cairn/tlog'
 import { equalBytes } from '@cairn/wire'
-import type { Registry } from './registry-service.ts'
+import type { RegistryConnection } from './registry-service.ts'
 
 export interface WalkOptions {
   readonly origin: string
@@ -36,7 +36,7 @@ export interface WalkOptions {
   readonly onProgress: (entries: number) => void
 }
 
-export interface Walk {
+export interface LogWalk {
   /** Nothing is wrong, or what is, at which entry; no entry where it cannot be told. */
   readonly bad: { readonly index: number | undefined; readonly detail: string } | undefined
   /** Entries that were fetched and hashed. */
@@ -48,7 +48,7 @@ export interface Walk {
 }
 
 /** Walks the log up to the checkpoint's size. Throws only where the registry cannot be asked. */
-export async function walkLog(registry: Registry, options: WalkOptions): Promise<Walk> {
+export async function walkLog(registry: RegistryConnection, options: WalkOptions): Promise<LogWalk> {
   const walker = new Walker(registry, options)
   try {
     await walker.run()
@@ -70,7 +70,7 @@ class BadLog extends Error {
 }
 
 class Walker {
-  readonly #registry: Registry
+  readonly #registry: RegistryConnection
   readonly #options: WalkOptions
   readonly #replay: LogReplay
   readonly #tree = TileWriter.empty()
@@ -79,14 +79,14 @@ class Walker {
   #tiles = 0
   #sawHead = false
 
-  constructor(registry: Registry, options: WalkOptions) {
+  constructor(registry: RegistryConnection, options: WalkOptions) {
     this.#registry = registry
     this.#options = options
     const payloadOf = async (version: number) => (await registry.client.version(version, registry.call())).payload
     this.#replay = new LogReplay(options.origin, options.verifier, payloadOf)
   }
 
-  report(bad: Walk['bad']): Walk {
+  report(bad: LogWalk['bad']): LogWalk {
     return {
       bad,
       entries: this.#entries,

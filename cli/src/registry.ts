@@ -12,14 +12,14 @@ import {
   signerSetOf,
 } from '@cairn/names'
 import { formatVerifierKey } from '@cairn/tlog'
-import type { Run } from './command.ts'
+import type { CommandHandler } from './command.ts'
 import { mustBeNew, readWhole, writeFileWhole } from './local-files.ts'
+import { connectionFlags } from './registry-format.ts'
 import { propose } from './registry-proposal.ts'
-import { type Registry, withRegistry } from './registry-service.ts'
-import { sameFlags } from './registry-words.ts'
+import { type RegistryConnection, withRegistry } from './registry-service.ts'
 
 /** The signer set in force, as a file that can be edited and given to `registry rotate`. */
-export const signers: Run = async (context) =>
+export const signers: CommandHandler = async (context) =>
   await withRegistry(context, async (registry) => {
     const { version, item } = await signerSetInForce(registry)
     const { m, signers: listed } = item
@@ -28,12 +28,12 @@ export const signers: Run = async (context) =>
       result: { version, m, signers: listed, hash: signerSetHash(item) },
       data: `{\n  "m": ${m},\n  "signers": [\n${lines.join(',\n')}\n  ]\n}\n`,
       message: `${m} of ${listed.length} must approve; in force since version ${version}`,
-      next: [`npx cairn registry rotate FILE${sameFlags(context.given)}`],
+      next: [`npx cairn registry rotate FILE${connectionFlags(context.given)}`],
     }
   })
 
 /** Proposes another signer set. The signers in force decide; each new key signs as well, to show that somebody has it. */
-export const rotate: Run = async (context) => {
+export const rotate: CommandHandler = async (context) => {
   const path = context.given.operands[0] ?? ''
   const next = parseTrustRoots(await readWhole(path))
   const note = context.given.text('note')
@@ -60,7 +60,7 @@ function warningsOf(current: SignerSet, next: SignerSet): string[] {
 }
 
 /** Shows a restored registry the newest checkpoint anybody has seen: if it has all of it, it may write again. */
-export const adopt: Run = async (context) => {
+export const adopt: CommandHandler = async (context) => {
   const path = context.given.text('checkpoint')
   const isMoved = context.given.has('moved')
   if (path === undefined && !isMoved) {
@@ -71,7 +71,7 @@ export const adopt: Run = async (context) => {
   const note = path === undefined ? new Uint8Array(0) : await readWhole(path)
   return await withRegistry(context, async (registry) => {
     const size = await registry.client.adopt(note, isMoved, registry.call())
-    const flags = sameFlags(context.given)
+    const flags = connectionFlags(context.given)
     return {
       result: { size },
       message: `all ${size} entries of that checkpoint are here; with its keys here the registry writes again after a restart`,
@@ -81,7 +81,7 @@ export const adopt: Run = async (context) => {
 }
 
 /** Writes down whom to believe about this registry: worth as much as the way to the node it was asked over. */
-export const trust: Run = async (context) => {
+export const trust: CommandHandler = async (context) => {
   const path = context.given.text('output') ?? '-'
   if (path !== '-') await mustBeNew(path)
   return await withRegistry(context, async (registry) => {
@@ -93,13 +93,16 @@ export const trust: Run = async (context) => {
       result: { path, origin, genesis, log_keys: logKeys.map(formatVerifierKey) },
       data: path === '-' ? `${new TextDecoder().decode(bytes)}\n` : '',
       message: `${origin}, as ${registry.url} says; compare it with what others have before you rely on it`,
-      next: path === '-' ? [] : [`npx cairn registry verify${sameFlags(context.given)} --trust ${path}`],
+      next: path === '-' ? [] : [`npx cairn registry verify${connectionFlags(context.given)} --trust ${path}`],
     }
   })
 }
 
 /** The proof of the newest version carries every change of signers. */
-async function signerSetInForce({ client, call }: Registry): Promise<{ version: number; item: SignerSetItem }> {
+async function signerSetInForce({
+  client,
+  call,
+}: RegistryConnection): Promise<{ version: number; item: SignerSetItem }> {
   const { version: newest } = await client.head(call())
   const { commits } = parseProof(await client.proof({ version: newest }, undefined, call()))
   for (const { artifact } of commits.toReversed()) {

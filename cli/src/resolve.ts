@@ -1,19 +1,75 @@
 /** `cairn resolve KEY`: what a name or an address means, who holds it, and the proof of it. */
-import type { ProviderSet, Resolution } from '@cairn/clients'
+import type { Hedge, ProviderSet, RankedProvider, Resolution } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
 import { type Pin, type Proof, parseName, parseProof } from '@cairn/names'
 import { parseCheckpoint, parseNote } from '@cairn/tlog'
-import { parseAddress, spellCount } from '@cairn/wire'
-import type { CommandContext, Outcome, Run } from './command.ts'
-import { type Index, withIndex } from './index-service.ts'
+import { type Address, addressFromCid, parseAddress, spellCount } from '@cairn/wire'
+import type { CommandContext, CommandHandler, CommandOutcome } from './command.ts'
 import { mustBeNew, writeFileWhole } from './local-files.ts'
-import { providerResult, sayProvider } from './providers.ts'
+import { connectionFlags, formatRows } from './registry-format.ts'
 import { readPin } from './registry-pins.ts'
-import { rows, sameFlags } from './registry-words.ts'
+import { type IndexConnection, withIndex } from './service-client.ts'
+
+// `cairn providers CID`: who holds an address, best first.
+
+const LIMIT_MAX = 32
+
+export const providers: CommandHandler = async (context) => {
+  const { given } = context
+  const cid = parseCid(given.operands[0] ?? '')
+  const limit = limitOf(context)
+  const region = given.text('region')
+  const options = { ...(limit === undefined ? {} : { limit }), ...(region === undefined ? {} : { region }) }
+  return await withIndex(context, async ({ client, call }) => {
+    const { providers: found, hedge } = await client.providers(cid, options, call())
+    if (found.length === 0)
+      throw new CairnError('NotFound', `Nobody is known to hold ${cid}.`, { code: 'no_providers' })
+    const asked = hedge === undefined ? '' : `; ${formatHedge(hedge)}`
+    return {
+      result: { cid, providers: found.map(providerResult), hedge: hedge === undefined ? null : hedgeResult(hedge) },
+      data: found.map((provider) => `${formatProvider(provider)}\n`).join(''),
+      message: `${spellCount(found.length, 'provider')}, best first${asked}`,
+      next: [`npx cairn get ${cid}${connectionFlags(given)} -o FILE`],
+    }
+  })
+}
+
+/** `b3:…`, or the CID that the rest of the world knows it by. */
+function parseCid(text: string): Address {
+  return text.startsWith('b3:') || !text.startsWith('b') ? parseAddress(text) : addressFromCid(text)
+}
+
+function limitOf({ given }: CommandContext): number | undefined {
+  const text = given.text('limit')
+  if (text === undefined) return undefined
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= LIMIT_MAX) return limit
+  throw new CairnError('Malformed', `--limit is a whole number from 1 to ${LIMIT_MAX}; not ${text}.`, { code: 'usage' })
+}
+
+/** One line: who, why there in the order, how long ago, and where. */
+export function formatProvider({ id, http, region, class: why, score, lastSeenSeconds }: RankedProvider): string {
+  const where = http.length === 0 ? 'no address known' : http.join(' ')
+  const place = region === undefined ? '' : `  ${region}`
+  return `${id}  ${why}  ${score.toFixed(2)}  ${lastSeenSeconds} s ago${place}  ${where}`
+}
+
+export function providerResult({ id, http, region, class: why, score, lastSeenSeconds }: RankedProvider) {
+  return { id, http, region: region ?? null, class: why, score, last_seen_s: lastSeenSeconds }
+}
+
+function formatHedge({ alphaMs, betaMs, winner }: Hedge): string {
+  if (betaMs === undefined) return `asked in one wave, ${alphaMs} ms`
+  return `asked in two waves, ${alphaMs} and ${betaMs} ms, ${winner === 'tie' ? 'both in time' : `${winner} was first`}`
+}
+
+function hedgeResult({ alphaMs, betaMs, winner }: Hedge) {
+  return { alpha_ms: alphaMs, beta_ms: betaMs ?? null, winner }
+}
 
 const NAME_PREFIX = 'name:'
 
-export const resolve: Run = async (context) => {
+export const resolve: CommandHandler = async (context) => {
   const { given } = context
   const key = parseKey(given.operands[0] ?? '')
   const proofPath = given.text('proof')
@@ -45,7 +101,7 @@ async function mayProve(key: string, path: string): Promise<void> {
 }
 
 /** The proof, so that it continues what this user has seen of the log before. */
-async function proofFor({ terminal }: CommandContext, index: Index, found: Resolution): Promise<Uint8Array> {
+async function proofFor({ terminal }: CommandContext, index: IndexConnection, found: Resolution): Promise<Uint8Array> {
   const bytes = proofOf(found)
   const proof = parseProof(bytes)
   const { origin, size } = parseCheckpoint(parseNote(proof.checkpoint).text)
@@ -73,7 +129,7 @@ interface Holders {
 }
 
 /** What the key means is known already: who holds it is said if it can be. */
-async function providersOf({ client, call }: Index, { manifest }: Resolution): Promise<Holders> {
+async function providersOf({ client, call }: IndexConnection, { manifest }: Resolution): Promise<Holders> {
   try {
     return { providers: (await client.providers(manifest, {}, call())).providers, warnings: [] }
   } catch (error) {
@@ -87,9 +143,9 @@ function outcomeOf(
   found: Resolution,
   providers: Holders['providers'],
   proofPath: string | undefined,
-): Outcome {
+): CommandOutcome {
   const { key, kind, manifest, source, freshnessSeconds, proof } = found
-  const holders = providers === undefined || providers.length === 0 ? ['nobody known'] : providers.map(sayProvider)
+  const holders = providers === undefined || providers.length === 0 ? ['nobody known'] : providers.map(formatProvider)
   const hasProof = proof !== undefined
   const unproved = hasProof ? 'as the index says; nothing of it is proved here' : undefined
   const message = proofPath === undefined ? unproved : `its proof is in ${proofPath}`
@@ -103,7 +159,7 @@ function outcomeOf(
       providers: providers?.map(providerResult) ?? null,
       proof: proofPath ?? null,
     },
-    data: rows([
+    data: formatRows([
       ['key', key],
       ['manifest', manifest],
       ['source', `${source}, ${spellCount(freshnessSeconds, 'second')} old`],
@@ -114,8 +170,8 @@ function outcomeOf(
       proofPath !== undefined
         ? [`npx cairn verify-proof ${proofPath} --trust FILE`]
         : hasProof
-          ? [`npx cairn resolve ${key}${sameFlags(given)} --proof FILE`]
-          : [`npx cairn get ${manifest}${sameFlags(given)} -o FILE`],
+          ? [`npx cairn resolve ${key}${connectionFlags(given)} --proof FILE`]
+          : [`npx cairn get ${manifest}${connectionFlags(given)} -o FILE`],
   }
 }
 

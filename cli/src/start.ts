@@ -1,8 +1,8 @@
 import { banner, readyEvent, runNode } from '@cairn/node'
-import type { Run } from './command.ts'
+import type { CommandHandler } from './command.ts'
 
 /** Runs a node in this process. Its banner is for people; a program reads the ready event, or asks for `--json`. */
-export const start: Run = async ({ given, terminal, print }) => {
+export const start: CommandHandler = async ({ given, terminal, print }) => {
   const options = {
     data: given.text('data'),
     portBase: given.text('port-base'),

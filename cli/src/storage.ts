@@ -1,19 +1,39 @@
 /** The storage service of the node a command is about, found and opened. */
 import { CairnError } from '@cairn/kernel'
 import { keepHeapSmall, RealProcess } from '@cairn/platform'
-import { Cairn, type Fetch } from '@cairn/sdk'
+import { Cairn, type CairnOptions, type Fetch } from '@cairn/sdk'
 import { parseDuration } from '@cairn/wire'
 import type { CommandContext } from './command.ts'
 import type { Credentials } from './credentials.ts'
-import { fetchInPlace } from './large-bodies.ts'
 import { credentialsOf } from './node-admin.ts'
-import { findService } from './service-place.ts'
+import { findService } from './service-client.ts'
 
-type Context = Pick<CommandContext, 'given' | 'terminal'>
+type CairnFetch = NonNullable<CairnOptions['fetch']>
+
+/** Smaller bodies are not worth the difference. */
+const LARGE_BYTES = 256 * 1024
+
+/** `fetch` that sends a large body from where it lies; given bytes, it would copy them and leave the copy to the collector. */
+const fetchInPlace: CairnFetch = async (url, init) => {
+  const { body } = init
+  if (!(body instanceof Uint8Array) || body.length < LARGE_BYTES) return await fetch(url, init)
+  return await fetch(url, { ...init, body: streamOf(body), duplex: 'half' })
+}
+
+function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => {
+      controller.enqueue(bytes)
+      controller.close()
+    },
+  })
+}
+
+type StorageContext = Pick<CommandContext, 'given' | 'terminal'>
 
 /** Lets `use` talk to the service; a signal to this process aborts it, and what it had under way is over when this ends. */
 export async function withStorage<T>(
-  context: Context,
+  context: StorageContext,
   use: (cairn: Cairn, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   keepHeapSmall()

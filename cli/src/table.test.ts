@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VERSION } from '@cairn/node'
+import { VERSION } from '@cairn/node/testing'
 import { AUDIENCES } from '@cairn/wire'
 import manifest from '../package.json' with { type: 'json' }
 import { renderCommands, renderHelp } from './help.ts'
-import { COMMON_OPTIONS } from './options.ts'
 import { parse } from './parse.ts'
+import { COMMON_OPTIONS } from './shared-options.ts'
 import { COMMANDS, NOUNS } from './table.ts'
 
 test('every command can be loaded, and no two have the same name', async () => {

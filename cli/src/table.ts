@@ -5,7 +5,7 @@
 import { BRIDGE_COMMANDS, BRIDGE_NOUNS } from './bridge-table.ts'
 import type { CommandRow, OperandRow, OptionRow } from './command.ts'
 import { REGISTRY_COMMANDS, REGISTRY_NOUNS } from './registry-table.ts'
-import { ADDRESS, CONFIG_FILE, OUTPUT, PROGRESS, SAMPLE_ADDRESS } from './shared-rows.ts'
+import { ADDRESS, CONFIG_FILE, OUTPUT, PROGRESS, SAMPLE_ADDRESS } from './shared-options.ts'
 
 /** What the first word of a command with two is about. */
 export const NOUNS: Readonly<Record<string, string>> = {
@@ -68,7 +68,7 @@ export const COMMANDS: readonly CommandRow[] = [
     operands: [],
     options: [],
     examples: [{ line: 'cairn stop --timeout 30s', does: 'wait up to half a minute' }],
-    load: async () => (await import('./stop.ts')).stop,
+    load: async () => (await import('./node.ts')).stop,
   },
   {
     name: 'status',
@@ -79,7 +79,7 @@ export const COMMANDS: readonly CommandRow[] = [
       { line: 'cairn status', does: 'a screen' },
       { line: 'cairn status -q --json', does: 'for a program; the exit code is 0 only if everything is ready' },
     ],
-    load: async () => (await import('./status.ts')).status,
+    load: async () => (await import('./node.ts')).status,
   },
   {
     name: 'doctor',
@@ -124,7 +124,7 @@ export const COMMANDS: readonly CommandRow[] = [
       { name: 'after', value: 'ADDRESS', does: 'Begin after this address.' },
     ],
     examples: [{ line: 'cairn ls --limit 1000000', does: 'address, size and type, a line each' }],
-    load: async () => (await import('./ls.ts')).ls,
+    load: async () => (await import('./objects.ts')).ls,
   },
   {
     name: 'rm',
@@ -132,7 +132,7 @@ export const COMMANDS: readonly CommandRow[] = [
     operands: [ADDRESS],
     options: [],
     examples: [{ line: `cairn rm ${SAMPLE_ADDRESS}`, does: 'that one; an object that something holds stays' }],
-    load: async () => (await import('./rm.ts')).rm,
+    load: async () => (await import('./objects.ts')).rm,
   },
   {
     name: 'scrub',
@@ -148,7 +148,7 @@ export const COMMANDS: readonly CommandRow[] = [
       { line: 'cairn scrub --wait', does: 'the exit code is 4 if something is damaged, 9 if something was not read' },
       { line: 'cairn scrub --give-up 7', does: 'what is lost with segment 7, which holds back garbage collection' },
     ],
-    load: async () => (await import('./scrub.ts')).scrub,
+    load: async () => (await import('./maintenance.ts')).scrub,
   },
   {
     name: 'repair',
@@ -158,7 +158,7 @@ export const COMMANDS: readonly CommandRow[] = [
     examples: [
       { line: 'cairn repair --wait', does: 'the exit code is 6 if objects still have fewer copies than wanted' },
     ],
-    load: async () => (await import('./repair.ts')).repair,
+    load: async () => (await import('./maintenance.ts')).repair,
   },
   {
     name: 'resolve',
@@ -187,7 +187,7 @@ export const COMMANDS: readonly CommandRow[] = [
       { name: 'region', value: 'REGION', does: 'Prefer those who say they are there.' },
     ],
     examples: [{ line: `cairn providers ${SAMPLE_ADDRESS} --region eu-west`, does: 'the nearest first' }],
-    load: async () => (await import('./providers.ts')).providers,
+    load: async () => (await import('./resolve.ts')).providers,
   },
   {
     name: 'peers',

@@ -1,9 +1,8 @@
 /** `cairn token reset`: new token keys for a node that cannot start without the old ones. Works offline. */
 import { Machine, resetTokens } from '@cairn/node'
-import type { Run } from './command.ts'
-import { dataFlag, dataPath } from './places.ts'
+import { type CommandHandler, dataFlag, dataPath } from './command.ts'
 
-export const reset: Run = async ({ given, terminal }) => {
+export const reset: CommandHandler = async ({ given, terminal }) => {
   const data = dataPath(given, terminal.environment)
   await using machine = new Machine({ level: 'error', format: 'json', memoryBytes: undefined })
   await resetTokens(machine.node.platform, data)

@@ -1,27 +1,87 @@
 /** `cairn token …` */
 import { CairnError, SystemClock } from '@cairn/kernel'
 import {
+  ANY_SCOPE,
   attenuateToken,
   type Caveat,
+  formatByteSize,
   isAudience,
   isScope,
   joinTokens,
   parseByteSize,
   parseDuration,
   readBundle,
+  readCaveat,
   SCOPES,
   type Scope,
+  type Token,
 } from '@cairn/wire'
-import type { CommandContext, Run } from './command.ts'
+import { type CommandArguments, type CommandContext, type CommandHandler, dataFlag, tokenPath } from './command.ts'
 import { readToken } from './credentials.ts'
-import type { Given } from './given.ts'
-import { nearest } from './nearest.ts'
 import { withNode } from './node-admin.ts'
-import { dataFlag, tokenPath } from './places.ts'
-import { claimsOf, type Described } from './token-claims.ts'
+import { findNearest } from './suggestions.ts'
+
+// What a token says, in words. Claims only: whether they hold is for the service to tell, which has the key.
+
+export interface TokenDescription {
+  readonly for: string
+  readonly scopes: readonly string[]
+  readonly caveats: readonly { readonly kind: string; readonly says: string }[]
+  /** The earliest of its ends. */
+  readonly expires: string | null
+  readonly is_expired: boolean
+  readonly tid: string
+  readonly kid: string
+}
+
+/** Each token of a bundle; no part of any secret. */
+export function claimsOf(bundle: string, nowMs: number): TokenDescription[] {
+  return readBundle(bundle).map(({ claims }) => described(claims, nowMs))
+}
+
+function described({ aud, scopes, caveats, tid, kid }: Token, nowMs: number): TokenDescription {
+  const read = caveats.map((raw) => ({ kind: raw[0], caveat: readCaveat(raw) }))
+  const ends = read.flatMap(({ caveat }) => (typeof caveat !== 'string' && caveat.kind === 'exp' ? [caveat.at] : []))
+  const endMs = Math.min(...ends) * 1000
+  return {
+    for: aud,
+    scopes: scopes.map((scope) => (scope === ANY_SCOPE ? 'everything' : scope)),
+    caveats: read.map(({ kind, caveat }) => ({ kind, says: describeCaveat(caveat) })),
+    expires: ends.length === 0 ? null : instant(endMs),
+    is_expired: nowMs >= endMs,
+    tid,
+    kid,
+  }
+}
+
+function describeCaveat(caveat: ReturnType<typeof readCaveat>): string {
+  if (typeof caveat === 'string') return 'nothing: a caveat this program does not understand'
+  switch (caveat.kind) {
+    case 'exp':
+      return `before ${instant(caveat.at * 1000)}`
+    case 'nbf':
+      return `from ${instant(caveat.at * 1000)} on`
+    case 'method':
+      return `the methods ${caveat.methods.join(', ')}`
+    case 'path_prefix':
+      return `paths below ${caveat.prefix}`
+    case 'scope_in':
+      return `the scopes ${caveat.scopes.join(', ')}`
+    case 'address':
+      return `the object ${caveat.address}`
+    case 'bytes_le':
+      return `bodies up to ${formatByteSize(caveat.bytes)}`
+    case 'ip_cidr':
+      return `clients in ${caveat.block}`
+  }
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString()
+}
 
 /** Asks the node for a token. */
-export const mint: Run = async (context) => {
+export const mint: CommandHandler = async (context) => {
   const { given } = context
   const aud = given.text('for')
   const scopes = scopesOf(given)
@@ -44,7 +104,7 @@ export const mint: Run = async (context) => {
 }
 
 /** Narrows a token, or each token of a bundle. */
-export const attenuate: Run = async (context) => {
+export const attenuate: CommandHandler = async (context) => {
   const { given } = context
   const caveats = caveatsOf(given)
   const bundle = await givenToken(context)
@@ -66,9 +126,9 @@ export const attenuate: Run = async (context) => {
 }
 
 /** Says what a token claims. */
-export const inspect: Run = async (context) => {
+export const inspect: CommandHandler = async (context) => {
   const tokens = claimsOf(await givenToken(context), wallNow())
-  const rows = (token: Described): [string, string][] => [
+  const rows = (token: TokenDescription): [string, string][] => [
     ['for', token.for],
     ['allows', token.scopes.join(', ')],
     ...token.caveats.filter(({ kind }) => kind !== 'exp').map(({ says }): [string, string] => ['only', says]),
@@ -87,7 +147,7 @@ export const inspect: Run = async (context) => {
   return { result: { tokens }, data: text.join('\n'), warnings }
 }
 
-export const rotate: Run = async (context) => {
+export const rotate: CommandHandler = async (context) => {
   const { kid } = await withNode(context, async (node) => await node.rotate())
   return {
     result: { kid },
@@ -97,7 +157,7 @@ export const rotate: Run = async (context) => {
   }
 }
 
-export const revoke: Run = async (context) => {
+export const revoke: CommandHandler = async (context) => {
   const tid = context.given.operands[0] ?? ''
   if (!/^[0-9a-f]{32}$/.test(tid))
     throw usage('TID is 32 hexadecimal digits; `cairn token inspect` shows the one of a token.')
@@ -111,7 +171,7 @@ async function givenToken({ given, terminal }: CommandContext): Promise<string> 
   return operand ?? (await readToken(tokenPath(given, terminal.environment)))
 }
 
-function limitsOf(given: Given) {
+function limitsOf(given: CommandArguments) {
   const [ttl, maxBytes] = [given.text('ttl'), given.text('max-bytes')]
   return {
     ttlMs: ttl === undefined ? undefined : parseDuration(ttl),
@@ -121,7 +181,7 @@ function limitsOf(given: Given) {
   }
 }
 
-function caveatsOf(given: Given): Caveat[] {
+function caveatsOf(given: CommandArguments): Caveat[] {
   const { ttlMs, prefix, methods, maxBytes } = limitsOf(given)
   const scopes = scopesOf(given)
   const caveats: Caveat[] = []
@@ -133,7 +193,7 @@ function caveatsOf(given: Given): Caveat[] {
   return caveats
 }
 
-function scopesOf(given: Given): Scope[] {
+function scopesOf(given: CommandArguments): Scope[] {
   return given.texts('scope').map((text) => {
     if (isScope(text)) return text
     throw usage(`There is no scope ${text}; ${scopesLike(text)}`)
@@ -145,13 +205,13 @@ function scopesLike(text: string): string {
   const all = Object.keys(SCOPES)
   const [service = '', verb = ''] = text.split(':')
   const own = all.filter((scope) => scope.startsWith(`${service}:`))
-  const meant = nearest(
+  const meant = findNearest(
     verb,
     own.map((scope) => scope.slice(service.length + 1)),
   )
   if (meant !== undefined) return `did you mean ${service}:${meant}?`
   if (own.length > 0) return `those of ${service} are ${own.join(', ')}.`
-  const near = nearest(text, all)
+  const near = findNearest(text, all)
   return near === undefined ? `they are ${all.join(', ')}.` : `did you mean ${near}?`
 }
 

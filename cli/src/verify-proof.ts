@@ -4,12 +4,12 @@ import { type Finding, type Proof, parseProof, parseTrust, type Verdict, verifyP
 import { systemCrypto } from '@cairn/platform'
 import { parseCheckpoint, parseNote } from '@cairn/tlog'
 import { parseDuration } from '@cairn/wire'
-import type { CommandContext, Outcome, Run } from './command.ts'
+import type { CommandContext, CommandHandler, CommandOutcome } from './command.ts'
 import { readWhole } from './local-files.ts'
 import { readPin, storePin } from './registry-pins.ts'
-import { type Examined, examinedOutcome, refusedOutcome } from './verdict-words.ts'
+import { refusedOutcome, reportOutcome, type VerificationReport } from './verification-report.ts'
 
-export const verify: Run = async (context) => {
+export const verify: CommandHandler = async (context) => {
   const { given, terminal } = context
   const path = given.operands[0] ?? ''
   const bytes = await readWhole(path)
@@ -42,17 +42,17 @@ async function outcomeOf(
   path: string,
   { origin, content }: { readonly origin: string; readonly content: Proof },
   verdict: Verdict,
-): Promise<Outcome> {
+): Promise<CommandOutcome> {
   if (verdict.kind === 'refused') {
     const { code, detail } = verdict
-    const examined: Examined = { verdict: 'refused', origin, says: undefined, checked: [], unchecked: [] }
+    const examined: VerificationReport = { verdict: 'refused', origin, says: undefined, checked: [], unchecked: [] }
     const error = new CairnError('Integrity', `${path} is refused: ${detail}`, { code })
     return { ...refusedOutcome(examined, error, { path }), next: NEXT[code] ?? [] }
   }
   const { kind, finding, checked, unchecked } = verdict
-  const says = sayFinding(finding)
+  const says = formatFinding(finding)
   const result = { path, ...resultOf(finding), cosigned: verdict.kind === 'verified' ? verdict.cosigned : null }
-  const outcome = examinedOutcome({ verdict: kind, origin, says, checked, unchecked }, result)
+  const outcome = reportOutcome({ verdict: kind, origin, says, checked, unchecked }, result)
   if (verdict.kind === 'consistent') {
     return { ...outcome, next: [`npx cairn verify-proof ${path} --trust FILE`, 'npx cairn registry trust -o FILE'] }
   }
@@ -68,7 +68,7 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
   too_old: ['npx cairn name show NAME --proof FILE'],
 }
 
-function sayFinding(finding: Finding): string {
+function formatFinding(finding: Finding): string {
   const { version, hash } = finding.head
   if (finding.type === 'version') return `version ${version} is ${hash}`
   const { name, item } = finding

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type AuditFacts, auditLineHash, encodeAuditLine, NO_LINE } from '@cairn/clients'
 import { createAuditHeadLeaf } from '@cairn/names'
-import { encodeEntryBundle } from '@cairn/tlog'
+import { encodeEntryBundle } from '@cairn/tlog/testing'
 import { type Address, addressOf } from '@cairn/wire'
+import { FakeNode, problem } from './fake-node.ts'
 import { SampleLog, sampleSigner } from './sample-log.ts'
-import { problem, StandInNode } from './stand-in-node.ts'
 
 const BODY = addressOf(new TextEncoder().encode('a body'))
 const COUNT = 12
@@ -45,7 +45,7 @@ interface Envelope {
   readonly next: readonly string[]
 }
 
-let node: StandInNode
+let node: FakeNode
 let trail: Chain
 let log: SampleLog
 /** What is served in place of the trail. */
@@ -53,7 +53,7 @@ let lines: string[]
 let first = 1
 
 before(async () => {
-  node = await StandInNode.open()
+  node = await FakeNode.open()
 })
 after(async () => await node[Symbol.asyncDispose]())
 beforeEach(() => {

@@ -1,14 +1,14 @@
 /** `hook ls|test` are about the node that is asked, whatever is configured where the command runs. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { problem, StandInNode } from './stand-in-node.ts'
+import { FakeNode, problem } from './fake-node.ts'
 
 const PAST = Date.parse('2020-01-01T00:00:00Z')
 const AUDIT = { lines: [], next: 1, first: 1, count: 0, head: `b3:${'0'.repeat(64)}`, anchor: null }
 
-let node: StandInNode
+let node: FakeNode
 before(async () => {
-  node = await StandInNode.open()
+  node = await FakeNode.open()
   node.replies.set('/audit', () => ({ status: 200, body: AUDIT }))
   const providers = [
     { provider: 'github', enabled: true, secrets: [{ id: 'env:ELSEWHERE', not_after: null }] },

@@ -21,7 +21,7 @@ export interface Ran {
   readonly words: string
 }
 
-interface Surroundings {
+interface LaunchOptions {
   readonly directory: string
   /** What runs the launcher. */
   readonly program?: string
@@ -32,7 +32,7 @@ interface Surroundings {
   readonly waitMs?: number
 }
 
-function launch(args: readonly string[], surroundings: Surroundings): ChildProcess {
+function launch(args: readonly string[], options: LaunchOptions): ChildProcess {
   const {
     directory,
     program = process.execPath,
@@ -40,7 +40,7 @@ function launch(args: readonly string[], surroundings: Surroundings): ChildProce
     environment = {},
     input = 'ignore',
     waitMs = WAIT_MS,
-  } = surroundings
+  } = options
   return spawn(program, [launcher, ...args], {
     cwd: directory,
     env: { PATH: process.env['PATH'], ...environment },
@@ -50,8 +50,8 @@ function launch(args: readonly string[], surroundings: Surroundings): ChildProce
   })
 }
 
-async function run(args: readonly string[], surroundings: Surroundings): Promise<Ran> {
-  const child = launch(args, surroundings)
+async function run(args: readonly string[], options: LaunchOptions): Promise<Ran> {
+  const child = launch(args, options)
   const ended = once(child, 'close')
   const [data, words] = await Promise.all([text(child.stdout!), text(child.stderr!)])
   await ended
@@ -78,13 +78,13 @@ export class Workplace implements AsyncDisposable {
     return new Workplace(await realpath(await mkdtemp(join(parent, 'cairn-'))))
   }
 
-  launch(args: readonly string[], more: Omit<Surroundings, 'directory'> = {}): ChildProcess {
+  launch(args: readonly string[], more: Omit<LaunchOptions, 'directory'> = {}): ChildProcess {
     const child = launch(args, { directory: this.directory, ...more })
     this.#children.push(child)
     return child
   }
 
-  async run(args: readonly string[], more: Omit<Surroundings, 'directory'> = {}): Promise<Ran> {
+  async run(args: readonly string[], more: Omit<LaunchOptions, 'directory'> = {}): Promise<Ran> {
     return await run(args, { directory: this.directory, ...more })
   }
 

@@ -7,12 +7,12 @@ import {
   Config,
   Deadline,
   KERNEL_METRICS,
-  leaks,
   MemoryLog,
   MemoryMetrics,
   type Runtime,
   systemRuntime,
 } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import {
   artifactHash,
   decodeLeaf,
@@ -41,7 +41,7 @@ import {
 } from '@cairn/platform'
 import { HASH_BYTES, leafHash, parseCheckpoint, parseNote } from '@cairn/tlog'
 import { addressOf, createKeyring, deriveKeyring, equalBytes, mintToken, type Scope, toBase64url } from '@cairn/wire'
-import { signWith } from '../src/signer-key-file.ts'
+import { signWith } from '../src/key.ts'
 
 const REGISTRY = SERVICES.find(({ name }) => name === 'registry')!
 const RING = deriveKeyring(createKeyring('k1', new Uint8Array(32).fill(7)), 'registry')

@@ -28,9 +28,9 @@ import {
   type ProvenCommit,
   payloadHash,
   proposalId,
+  RegistryState,
   type SignerKey,
   type SignerSetItem,
-  State,
   signerSetHash,
   signerSetOf,
   signingInput,
@@ -40,7 +40,6 @@ import { systemCrypto } from '@cairn/platform'
 import {
   consistencyProof,
   encodeCheckpoint,
-  encodeEntryBundle,
   encodeNote,
   type Hash,
   type HashReader,
@@ -54,9 +53,10 @@ import {
   tilePath,
   verifierKey,
 } from '@cairn/tlog'
+import { encodeEntryBundle } from '@cairn/tlog/testing'
 import { addressOf, equalBytes, toBase64url } from '@cairn/wire'
-import type { Registry } from '../src/registry-service.ts'
-import { publicKeyOf, signWith } from '../src/signer-key-file.ts'
+import { publicKeyOf, signWith } from '../src/key.ts'
+import type { RegistryConnection } from '../src/registry-service.ts'
 
 const START_MS = 1_800_000_000_000
 const LOG_SEED = new Uint8Array(32).fill(201)
@@ -82,7 +82,7 @@ export class SampleLog {
   /** What is served in place of what there is, by path. */
   readonly served = new Map<string, Uint8Array | CairnError>()
   head: Head
-  state: State
+  state: RegistryState
   #proposals = 0
 
   constructor(signers: readonly SignerKey[], m: number) {
@@ -90,7 +90,7 @@ export class SampleLog {
     const genesis = createGenesis({ m, signers: signers.map(({ signer }) => signer) }, terms)
     this.log = logIdentity('registry.example.org/cairn', artifactHash(genesis))
     this.head = headOf(genesis)
-    this.state = State.of(genesis.payload.items as readonly SignerSetItem[])
+    this.state = RegistryState.of(genesis.payload.items as readonly SignerSetItem[])
     this.artifacts.push(genesis)
     this.append(createCommitLeaf(genesis))
   }
@@ -258,7 +258,7 @@ export class SampleLog {
     return new Map([...full, ...tree.partialTiles()].map(({ tile, bytes }) => [tilePath(tile), bytes]))
   }
 
-  registry(): Registry {
+  registry(): RegistryConnection {
     const tiles = this.#tiles()
     const clock = new SystemClock()
     const given = (path: string, honest: () => Uint8Array): Uint8Array => {

@@ -5,14 +5,14 @@ import { SystemClock, sleep } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
 import { main } from '../src/main.ts'
 import type { Capture } from './capture.ts'
+import { FakeNode, problem } from './fake-node.ts'
 import { samplePack } from './sample-pack.ts'
 import type { ScreenStage } from './screen-stage.ts'
-import { problem, StandInNode } from './stand-in-node.ts'
 
 const CLOCK = new SystemClock()
 const LOOK_EVERY_MS = 5
 const NOTHING = 'b3:af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262'
-const NOBODY = '0123456789abcdef0123456789abcdef'
+const UNKNOWN_ID = '0123456789abcdef0123456789abcdef'
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(CLOCK, LOOK_EVERY_MS)
@@ -142,7 +142,7 @@ async function bridging(stage: ScreenStage): Promise<void> {
   await stage.show(['pack', 'rm', 'world'])
   await stage.show(['hook', 'ls'])
   await tailing(stage)
-  await stage.show(['hook', 'replay', 'deploys', NOBODY])
+  await stage.show(['hook', 'replay', 'deploys', UNKNOWN_ID])
   await stage.show(['mailbox', 'peek', 'deploys'])
   const receipt = receiptIn((await stage.show(['mailbox', 'lease', 'deploys'])).data)
   await stage.show(['mailbox', 'nack', 'deploys', receipt])
@@ -176,7 +176,7 @@ async function owning(stage: ScreenStage): Promise<void> {
   await stage.show(['token', 'mint', '--for', 'storage', '--scope', 'storage:write', '--ttl', '1h'])
   await stage.show(['token', 'attenuate', '--for', 'node', '--ttl', '10m'])
   await stage.show(['token', 'inspect'], { linesMax: 8 })
-  await stage.show(['token', 'revoke', NOBODY])
+  await stage.show(['token', 'revoke', UNKNOWN_ID])
   await stage.show(['token', 'rotate'])
   await stage.show(['backup', 'create', stage.path('backup')])
   await stage.show(['backup', 'restore', stage.path('backup'), '--data', stage.path('restored')])
@@ -201,7 +201,7 @@ async function failing(stage: ScreenStage): Promise<void> {
 }
 
 async function fullDisk(stage: ScreenStage): Promise<void> {
-  await using full = await StandInNode.open()
+  await using full = await FakeNode.open()
   full.services = ['storage']
   const detail = 'The drive is full: 0 B of 64 GB are free. Nothing of this object was kept.'
   full.replies.set(`/o/${addressOf(new TextEncoder().encode('to be dropped'))}`, () => problem(507, 'no_space', detail))

@@ -23,7 +23,7 @@ const ADDRESS = addressOf(PUSH)
 const SECRET = 'kept by GitHub and by us'
 const NAME = 'pushed@1.0'
 /** Effects follow the answer within moments; a busy machine may take longer. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 const LOOK_EVERY_MS = 20
 const CLOCK = new SystemClock()
 
@@ -79,7 +79,7 @@ interface Shown {
 
 /** Ids of the proposals that are open, once there is one. */
 async function openProposals(): Promise<readonly string[]> {
-  for (let waited = 0; waited < PATIENCE_MS; waited += LOOK_EVERY_MS) {
+  for (let waited = 0; waited < TIMEOUT_MS; waited += LOOK_EVERY_MS) {
     const { proposals } = (await ask('/registry/proposals')) as { proposals: { proposal_id: string }[] }
     if (proposals.length > 0) return proposals.map(({ proposal_id: id }) => id)
     await sleep(CLOCK, LOOK_EVERY_MS)

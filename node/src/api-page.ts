@@ -8,10 +8,10 @@ import type { IngressResponse } from '@cairn/platform'
 /** The parts of an OpenAPI document that the page shows. */
 export interface ApiDocument {
   readonly info: { readonly title: string; readonly description: string }
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>
 }
 
-interface Operation {
+interface ApiOperation {
   readonly summary: string
   readonly parameters: readonly {
     readonly name: string
@@ -20,11 +20,11 @@ interface Operation {
     readonly schema: unknown
   }[]
   readonly security?: readonly { readonly capability: readonly string[] }[]
-  readonly requestBody?: { readonly content: Content }
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Content }>>
+  readonly requestBody?: { readonly content: ApiContent }
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: ApiContent }>>
 }
 
-type Content = Readonly<Record<string, { readonly schema?: unknown }>>
+type ApiContent = Readonly<Record<string, { readonly schema?: unknown }>>
 
 const STYLE = `
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 20%, transparent) }
@@ -43,7 +43,7 @@ td:first-child { width: 9rem; white-space: nowrap }
 
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-export interface ApiPlace {
+export interface ApiService {
   readonly name: string
   readonly document: ApiDocument
   /** Where the service listens. */
@@ -51,7 +51,7 @@ export interface ApiPlace {
 }
 
 /** The answer to a browser that wants to read. */
-export function apiPage(places: readonly ApiPlace[]): IngressResponse {
+export function apiPage(places: readonly ApiService[]): IngressResponse {
   const body = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -78,7 +78,7 @@ ${places.map(servicePart).join('\n')}
   return { status: 200, headers, body }
 }
 
-function servicePart({ name, document: { info, paths }, url }: ApiPlace): string {
+function servicePart({ name, document: { info, paths }, url }: ApiService): string {
   const where =
     url === undefined
       ? ''
@@ -89,7 +89,7 @@ function servicePart({ name, document: { info, paths }, url }: ApiPlace): string
   return `<h2 id="${escaped(name)}">${escaped(name)}</h2>\n<p>${escaped(info.description)}${where}</p>\n${operations.join('\n')}`
 }
 
-function operationPart(method: string, path: string, operation: Operation): string {
+function operationPart(method: string, path: string, operation: ApiOperation): string {
   const { summary, parameters, security, requestBody, responses } = operation
   const scopes = security?.flatMap(({ capability }) => capability) ?? []
   const rows = [
@@ -108,7 +108,7 @@ ${Object.entries(responses)
   .join('')}</section>`
 }
 
-function contentPart(title: string, content: Content | undefined): string {
+function contentPart(title: string, content: ApiContent | undefined): string {
   return Object.entries(content ?? {})
     .map(([type, { schema }]) => {
       const shown = schema === undefined ? '' : `<pre>${escaped(JSON.stringify(schema, undefined, 2))}</pre>`

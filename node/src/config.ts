@@ -6,7 +6,7 @@ import { NODE_TOPOLOGY } from './topology.ts'
 const PORT_BASE = 7070
 
 /** Where a service that runs in another process is to be found. */
-function neighbour(name: string) {
+function remoteServiceSetting(name: string) {
   return setting(z.union([z.literal('none'), z.url({ protocol: /^https?$/ })]), {
     reload: 'restart',
     does: `Where this process finds the ${name} of another (default: where this configuration lets it listen); \`none\` if there is none.`,
@@ -19,9 +19,9 @@ export const nodeSection = section({
   ingress: ingressSection(),
   log: logSection,
   neighbours: section({
-    storage: neighbour('storage'),
-    registry: neighbour('registry'),
-    index: neighbour('index'),
+    storage: remoteServiceSetting('storage'),
+    registry: remoteServiceSetting('registry'),
+    index: remoteServiceSetting('index'),
   }),
   amnesia_bytes: setting(byteSize({ min: 1024 * 1024 }), {
     default: '1GiB',

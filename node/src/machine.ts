@@ -1,4 +1,5 @@
 /** The machine as the node and its services share it: one pool of threads, one way out, one log. */
+import { readFile } from 'node:fs/promises'
 import { KERNEL_METRICS, type MetricTable, type Runtime, SystemClock, systemRuntime } from '@cairn/kernel'
 import {
   createPlatform,
@@ -15,12 +16,21 @@ import {
   ProcessMetrics,
   PrometheusMetrics,
   reloadMetrics,
-  type SharedMachine,
+  type SharedResources,
   standardError,
   type Transport,
   UndiciTransport,
 } from '@cairn/platform'
-import { readOperatorFile } from './operator-file.ts'
+
+/** A file the configuration names, from the machine itself: amnesia keeps what it writes in memory, and may read. */
+async function readOperatorFile(path: string): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
 
 export interface MachineOptions {
   readonly level: LogLevel
@@ -53,7 +63,7 @@ export interface NodeMachine {
 export class Machine implements NodeMachine, AsyncDisposable {
   readonly log: LogOutput
   readonly node: ServiceMachine
-  readonly #shared: SharedMachine
+  readonly #shared: SharedResources
   readonly #processMetrics: ProcessMetrics
 
   constructor({ level, format, memoryBytes }: MachineOptions) {

@@ -7,7 +7,6 @@
  *           until they are done; then ports, files, threads, log
  */
 import { Bus, CairnError, openQueue, type Queue, type StopReport, sleep, Watch } from '@cairn/kernel'
-import type { ServiceModule, StartedService } from '@cairn/platform'
 import {
   type ConfigRow,
   type ConfigSchemas,
@@ -20,20 +19,28 @@ import {
   readSmallFile,
   runService,
   type ServiceConfig,
+  type ServiceModule,
+  type StartedService,
 } from '@cairn/platform'
 import type { Audience, Scope } from '@cairn/wire'
-import type { ApiDocument, ApiPlace } from './api-page.ts'
+import type { ApiDocument, ApiService } from './api-page.ts'
+import { BackupLocks } from './backup-locks.ts'
 import type { NodeConfig } from './config.ts'
-import { Doors } from './doors.ts'
 import type { NodeMachine } from './machine.ts'
-import { type Called, calledBy, type NeighbourAccess, neighboursOf } from './neighbours.ts'
 import { probe } from './probe.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
+import {
+  type Called,
+  calledBy,
+  openServiceClients,
+  type ServiceAccess,
+  type Stoppable,
+  stopTogether,
+} from './service-clients.ts'
+import { ServiceEndpoints } from './service-endpoints.ts'
 import { serviceStatus } from './service-status.ts'
-import { type Stoppable, stopTogether } from './stop-together.ts'
 import type { TokenKeys } from './token-keys.ts'
 import { NODE_ABOUT, NODE_TOPOLOGY } from './topology.ts'
-import { UpkeepHolds } from './upkeep-holds.ts'
 import { VERSION } from './version.ts'
 
 /** What `open.ts` has made ready. */
@@ -54,9 +61,9 @@ export class CairnNode implements NodeControl {
   readonly #parts: NodeParts
   readonly #services: Started[] = []
   /** How services of this node call each other. */
-  readonly #accesses: NeighbourAccess[] = []
-  readonly #doors: Doors
-  readonly upkeep: UpkeepHolds
+  readonly #accesses: ServiceAccess[] = []
+  readonly #endpoints: ServiceEndpoints
+  readonly backupLocks: BackupLocks
   readonly #stopOrder = new Watch<'none' | 'drain' | 'abort'>('none')
   readonly #reloads: Queue<ReloadSource>
   /** Only what every service says about itself. */
@@ -70,8 +77,8 @@ export class CairnNode implements NodeControl {
     const { platform } = parts.machine.node
     this.#reloads = openQueue(platform, NODE_TOPOLOGY, 'reloads')
     this.#events = new Bus(platform, NODE_TOPOLOGY)
-    this.upkeep = new UpkeepHolds(platform.clock)
-    this.#doors = new Doors({
+    this.backupLocks = new BackupLocks(platform.clock)
+    this.#endpoints = new ServiceEndpoints({
       platform,
       here: (name) => this.#services.find((service) => service.name === name)?.running,
       nodeConfig: () => this.#config(),
@@ -126,7 +133,7 @@ export class CairnNode implements NodeControl {
   async stop(): Promise<StopReport> {
     const reports = await stopTogether(this.#stoppable())
     for (const access of this.#accesses) access.close()
-    await this.#doors.close()
+    await this.#endpoints.close()
     this.#reloads.abort()
     this.#events.close()
     await this.#parts.data.close()
@@ -142,7 +149,7 @@ export class CairnNode implements NodeControl {
     const services = await Promise.all(this.#services.map(async (service) => await serviceStatus(service, clock)))
     const ready = services.every((service) => service.ready)
     const common = { version: VERSION, pid: process.pid, uptime_ms: Math.round(clock.now()), ready, services }
-    const elsewhere = this.#doors.elsewhere().map(({ name, url, state }) => ({ name, url, ...state }))
+    const elsewhere = this.#endpoints.elsewhere().map(({ name, url, state }) => ({ name, url, ...state }))
     return { ...common, elsewhere, urls: this.#own?.urls ?? [], data: data.path, kept: !amnesia }
   }
 
@@ -154,7 +161,7 @@ export class CairnNode implements NodeControl {
     return this.#parts.store.print()
   }
 
-  api(): readonly ApiPlace[] {
+  api(): readonly ApiService[] {
     const own = this.#own === undefined ? [] : [{ name: 'node', running: this.#own }]
     return [...this.#services, ...own].map(({ name, running: { ingress, urls } }) => {
       return {
@@ -205,15 +212,15 @@ export class CairnNode implements NodeControl {
   async #startService(module: ServiceModule): Promise<Started> {
     const { machine, store, data, amnesia } = this.#parts
     const { platform, outside, ...own } = machine.service(module.name, module.metrics)
-    const neighbours = this.#neighbours(module.name, platform)
+    const access = this.#openClients(module.name, platform)
     const amnesiaBytes = amnesia ? this.#config().amnesia_bytes : undefined
     const host = {
       // Each of them has its own word for it.
       ...(outside === undefined ? {} : { outside, egress: outside, transport: outside }),
-      ...neighbours?.clients,
-      ...(neighbours === undefined ? {} : { breakers: neighbours.breakers }),
-      readyFields: () => this.#neighbourFields(module.name),
-      upkeep: this.upkeep.upkeepOf(module.name),
+      ...access?.clients,
+      ...(access === undefined ? {} : { breakers: access.breakers }),
+      readyFields: () => this.#remoteServiceFields(module.name),
+      upkeep: this.backupLocks.maintenanceLockOf(module.name),
       amnesia,
       amnesiaBytes,
       identitySeed: data.secret('node-identity'),
@@ -236,18 +243,18 @@ export class CairnNode implements NodeControl {
   }
 
   /** Nothing for a service that calls no other. */
-  #neighbours(name: Audience, platform: NodeMachine['node']['platform']): NeighbourAccess | undefined {
+  #openClients(name: Audience, platform: NodeMachine['node']['platform']): ServiceAccess | undefined {
     if (calledBy(name).length === 0) return undefined
-    const doorOf = (called: Called) => this.#doors.doorOf(called)
+    const endpointFor = (called: Called) => this.#endpoints.endpointFor(called)
     const tokenFor = (audience: Audience, scopes: readonly Scope[]) => this.keys.ownToken(audience, scopes)
-    const access = neighboursOf(platform, name, { doorOf, tokenFor })
+    const access = openServiceClients(platform, name, { endpointFor: endpointFor, tokenFor })
     this.#accesses.push(access)
     return access
   }
 
   /** What `/readyz` of a service says about those it calls: without them it does less, and somebody must hear why. */
-  #neighbourFields(name: Audience): Readonly<Record<string, unknown>> {
-    const states = calledBy(name).map((called) => [called, this.#doors.state(called)] as const)
+  #remoteServiceFields(name: Audience): Readonly<Record<string, unknown>> {
+    const states = calledBy(name).map((called) => [called, this.#endpoints.state(called)] as const)
     const degraded = states.every(([, { ready }]) => ready) ? {} : { degraded: true }
     return states.length === 0 ? {} : { ...degraded, neighbours: Object.fromEntries(states) }
   }
@@ -256,7 +263,7 @@ export class CairnNode implements NodeControl {
   #storageUrls(): readonly string[] {
     const here = this.#services.find(({ name }) => name === 'storage')?.running.urls
     if (here !== undefined) return here
-    const url = this.#doors.urlOf('storage')
+    const url = this.#endpoints.urlOf('storage')
     return url === undefined ? [] : [url.origin]
   }
 
@@ -282,9 +289,9 @@ export class CairnNode implements NodeControl {
         })
         supervisor.start('neighbour-watcher', async ({ draining }) => {
           for (;;) {
-            await this.#doors.ask()
+            await this.#endpoints.ask()
             await this.keys.follow()
-            await this.upkeep.expire()
+            await this.backupLocks.expire()
             await sleep(platform.clock, NODE_TOPOLOGY.timeouts.watch.ms, { signal: draining })
           }
         })

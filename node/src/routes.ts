@@ -11,9 +11,9 @@ import {
 } from '@cairn/platform'
 import { AUDIENCES, type Caveat, isScope, type Scope } from '@cairn/wire'
 import { z } from 'zod'
-import { type ApiPlace, apiPage } from './api-page.ts'
+import { type ApiService, apiPage } from './api-page.ts'
+import type { BackupLocks } from './backup-locks.ts'
 import type { TokenKeys } from './token-keys.ts'
-import type { UpkeepHolds } from './upkeep-holds.ts'
 
 export interface NodeStatus {
   readonly version: string
@@ -51,9 +51,9 @@ export interface NodeControl {
   reload(): Promise<ReloadOutcome>
   config(): readonly { key: string; value: unknown; origin: string; reload: string }[]
   /** What every service of this process serves. */
-  api(): readonly ApiPlace[]
+  api(): readonly ApiService[]
   readonly keys: Pick<TokenKeys, 'mint' | 'describe' | 'revoke'>
-  readonly upkeep: Pick<UpkeepHolds, 'hold' | 'release'>
+  readonly backupLocks: Pick<BackupLocks, 'hold' | 'release'>
   rotateKeys(): Promise<string>
 }
 
@@ -126,7 +126,7 @@ export function nodeRoutes(control: NodeControl, clock: Clock, events: EventBus)
         throw new CairnError('Conflict', detail, { code: 'config_refused' })
       },
     }),
-    ...upkeepRoutes(control),
+    ...backupLockRoutes(control),
     ...tokenRoutes(control, clock),
     eventsRoute(clock, events),
   ])
@@ -134,7 +134,7 @@ export function nodeRoutes(control: NodeControl, clock: Clock, events: EventBus)
 
 const holder = z.string().regex(/^[\w-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -')
 
-function upkeepRoutes({ upkeep }: NodeControl): RouteTable {
+function backupLockRoutes({ backupLocks }: NodeControl): RouteTable {
   return [
     route({
       ...admin,
@@ -145,7 +145,7 @@ function upkeepRoutes({ upkeep }: NodeControl): RouteTable {
       limits: { timeoutMs: HOLD_TIMEOUT_MS },
       responses: { 200: { description: 'It is so now.', schema: z.strictObject({ held: z.literal(true) }) } },
       handler: async ({ body }) => {
-        await upkeep.hold(body.holder, body.for_s * 1000)
+        await backupLocks.hold(body.holder, body.for_s * 1000)
         return json(200, { held: true })
       },
     }),
@@ -157,7 +157,7 @@ function upkeepRoutes({ upkeep }: NodeControl): RouteTable {
       body: z.strictObject({ holder }),
       responses: { 200: { description: 'It may.', schema: z.strictObject({ held: z.literal(false) }) } },
       handler: async ({ body }) => {
-        await upkeep.release(body.holder)
+        await backupLocks.release(body.holder)
         return json(200, { held: false })
       },
     }),

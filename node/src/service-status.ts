@@ -3,9 +3,9 @@ import { type Clock, Deadline, type Health, toCairnError } from '@cairn/kernel'
 import type { Ingress } from '@cairn/platform'
 import type { NodeStatus } from './routes.ts'
 
-type Fields = Readonly<Record<string, unknown>>
+type ReadyzFields = Readonly<Record<string, unknown>>
 
-interface Described {
+interface DescribedService {
   readonly name: string
   readonly running: {
     readonly urls: readonly string[]
@@ -24,7 +24,7 @@ const READYZ_BYTES_MAX = 256 * 1024
  * a person and a probe are told the same. Somebody asks when a drive fails, so one that cannot be read takes only the
  * line: it says what is wrong instead.
  */
-export async function serviceStatus(service: Described, clock: Clock): Promise<NodeStatus['services'][number]> {
+export async function serviceStatus(service: DescribedService, clock: Clock): Promise<NodeStatus['services'][number]> {
   const { name, running } = service
   const summary = await service.summary().catch((error: unknown) => toCairnError(error).message)
   const fields = await readyzOf(service, clock)
@@ -44,7 +44,7 @@ export async function serviceStatus(service: Described, clock: Clock): Promise<N
   return notices.length === 0 ? status : { ...status, notices }
 }
 
-async function readyzOf({ running }: Described, clock: Clock): Promise<Fields> {
+async function readyzOf({ running }: DescribedService, clock: Clock): Promise<ReadyzFields> {
   const transport = new InProcessTransport(running.ingress)
   try {
     const url = new URL('http://localhost/readyz')
@@ -59,9 +59,9 @@ async function readyzOf({ running }: Described, clock: Clock): Promise<Fields> {
 }
 
 /** What a service that serves says is wrong with it, a sentence each. */
-export function concernsIn(fields: Fields): readonly string[] {
+export function concernsIn(fields: ReadyzFields): readonly string[] {
   const problems = Object.entries(fields).flatMap(([key, value]) => (key.endsWith('_problem') ? textsIn([value]) : []))
-  const neighbours = Object.entries(fieldsIn(fields['neighbours'])).flatMap(([name, state]) => {
+  const remoteServices = Object.entries(fieldsIn(fields['neighbours'])).flatMap(([name, state]) => {
     const { ready, why } = fieldsIn(state)
     return ready === true
       ? []
@@ -70,18 +70,18 @@ export function concernsIn(fields: Fields): readonly string[] {
   const { status, detail } = fieldsIn(fields['registry'])
   const isAway = status === 'unreachable' || status === 'refused'
   const registry = isAway ? [`The registry is ${status}: ${textsIn([detail]).join('') || 'no reason is given'}`] : []
-  const found = [...problems, ...neighbours, ...registry]
+  const found = [...problems, ...remoteServices, ...registry]
   if (found.length > 0 || fields['degraded'] !== true || fields['ready'] !== true) return found
   return ['It is degraded; its /readyz says how.']
 }
 
 /** What harms nothing that is served, and an operator should know, a sentence each. */
-function noticesIn(fields: Fields): readonly string[] {
+function noticesIn(fields: ReadyzFields): readonly string[] {
   return Object.entries(fields).flatMap(([key, value]) => (key.endsWith('_notice') ? textsIn([value]) : []))
 }
 
-function fieldsIn(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+function fieldsIn(value: unknown): ReadyzFields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ReadyzFields) : {}
 }
 
 function textsIn(value: unknown): readonly string[] {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { virtualRuntime } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { MemoryDisk, openDataDirectory, type Platform, systemCrypto } from '@cairn/platform'
 import { firstSecrets, resetTokens, SECRET_REMEDIES, TokenKeys } from './token-keys.ts'
 

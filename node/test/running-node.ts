@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import type { ReadyEvent } from '../src/banner.ts'
+import type { ReadyEvent } from '../src/main.ts'
 
 export const LAUNCHER = fileURLToPath(new URL('../../cli/bin/cairn.js', import.meta.url))
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { tellServiceManager } from '../src/service-manager.ts'
+import { notifyServiceManager } from '../src/main.ts'
 
 /** Binds the kind of socket Node has not, says so, and prints what arrives: the word, then a question whether it was heard. */
 const LISTENER = `import os, socket, sys
@@ -28,7 +28,7 @@ test('systemd hears that the node is ready, from the process it started', async 
     const lines = createInterface(listener.stdout)[Symbol.asyncIterator]()
     assert.equal((await lines.next()).value, 'bound')
     const told = new Promise<Error | undefined>((resolve) => {
-      tellServiceManager({ ...process.env, NOTIFY_SOCKET: join(directory, 'socket') }, resolve)
+      notifyServiceManager({ ...process.env, NOTIFY_SOCKET: join(directory, 'socket') }, resolve)
     })
     const words = new Set([(await lines.next()).value, (await lines.next()).value])
     assert.deepEqual(words, new Set([`MAINPID=${process.pid}`, 'READY=1']))
@@ -40,8 +40,8 @@ test('systemd hears that the node is ready, from the process it started', async 
 })
 
 test('nobody waits for the word: nothing runs, and a manager that is gone is only told of', async () => {
-  tellServiceManager({}, assert.ifError)
+  notifyServiceManager({}, assert.ifError)
   const environment = { ...process.env, NOTIFY_SOCKET: '/nowhere/socket' }
-  const failure = await new Promise<Error | undefined>((resolve) => tellServiceManager(environment, resolve))
+  const failure = await new Promise<Error | undefined>((resolve) => notifyServiceManager(environment, resolve))
   assert.match(failure?.message ?? '', /systemd-notify/)
 })

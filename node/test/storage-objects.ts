@@ -1,6 +1,6 @@
 /** What the rows of `storage-rows.ts` are about. */
 import assert from 'node:assert/strict'
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { addressOf, type Manifest, ManifestBuilder } from '@cairn/wire'
 
 const CHUNK = 64 * 1024

@@ -1,7 +1,7 @@
 /** One request to storage and what must come back, asked by curl. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import type { ReadyEvent } from '../src/banner.ts'
+import type { ReadyEvent } from '../src/main.ts'
 import { ask } from './asking.ts'
 import { type CurlAnswer, curl } from './curl.ts'
 

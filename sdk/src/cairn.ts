@@ -1,30 +1,13 @@
 /** A client of a node: the one class users of this package hold. */
-
-import type { ProviderSet, ProvidersOptions, Resolution } from '@cairn/clients'
+import { followEvents, type ProviderSet, type ProvidersOptions, type Resolution } from '@cairn/clients'
 import { KERNEL_METRICS, MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
-import type { TreeEntry } from '@cairn/wire'
+import { objectIn, type TreeEntry } from '@cairn/wire'
 import { Connection } from './connection.ts'
-import { type EventsOptions, events, type ServiceEvent } from './events.ts'
 import { providers, type ResolveOptions, resolve } from './finding.ts'
 import { type GetOptions, get } from './get.ts'
-import { type PutOptions, type PutResult, put } from './put.ts'
-import { Registry } from './registry.ts'
-import type { Fetch } from './send.ts'
-import { SERVICES, type ServiceName, Services } from './services.ts'
-import type { Source } from './source.ts'
+import { badAnswer, type Fetch } from './http.ts'
 import {
-  type DirectoryReader,
-  type DirectoryWriter,
-  type GetTreeOptions,
-  getTree,
-  putTree,
-  readTree,
-  type TreeOptions,
-  type TreeProgress,
-  type TreeResult,
-} from './tree.ts'
-import {
-  type AskOptions,
+  type AbortOptions,
   type DurabilityReport,
   durability,
   type GiveUpOptions,
@@ -38,7 +21,54 @@ import {
   type ScrubReport,
   scrub,
   scrubReport,
-} from './upkeep.ts'
+} from './maintenance.ts'
+import { type PutOptions, type PutResult, put } from './put.ts'
+import { Registry } from './registry.ts'
+import { SERVICES, type ServiceName, Services } from './services.ts'
+import type { Source } from './source.ts'
+import {
+  type DirectoryReader,
+  type DirectoryWriter,
+  type GetTreeOptions,
+  getTree,
+  putTree,
+  readTree,
+  type TreeOptions,
+  type TreeProgress,
+  type TreeResult,
+} from './tree.ts'
+
+// What happens in a service, as it happens.
+
+export interface ServiceEvent {
+  /** To be given as `since`, to go on after this event. */
+  readonly id: string
+  /** `storage.ingest`, `registry.updated`, …; `gap` says that some are lost, and that the facts have to be asked for. */
+  readonly topic: string
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+export interface EventsOptions extends AbortOptions {
+  /** Whose events (default storage). */
+  readonly service?: ServiceName
+  /** The id of the last event that was heard, to hear what came after it. */
+  readonly since?: string | undefined
+  /** Hears when the service listens: what happens from then on is told. */
+  readonly onOpen?: () => void
+}
+
+/** Events over as many connections as it takes, until the signal. They are hints, and no event is told twice. */
+async function* events(services: Services, options: EventsOptions = {}): AsyncGenerator<ServiceEvent> {
+  const { service = 'storage', since, onOpen = ignore, signal } = options
+  const heard = followEvents(services.caller(service), services.following(signal), onOpen, since)
+  for await (const { id, event, data } of heard) {
+    const body = objectIn(data)
+    if (body === undefined) throw badAnswer('has an event without a JSON object')
+    yield { id, topic: event, body }
+  }
+}
+
+function ignore(): void {}
 
 type ServiceUrls = Readonly<Partial<Record<`${ServiceName}Url`, string | URL>>>
 
@@ -94,7 +124,7 @@ export class Cairn {
     return await getTree(this.#storage, address, writer, options)
   }
 
-  async readTree(address: string, options?: AskOptions): Promise<readonly TreeEntry[]> {
+  async readTree(address: string, options?: AbortOptions): Promise<readonly TreeEntry[]> {
     return await readTree(this.#storage, address, options)
   }
 
@@ -104,7 +134,7 @@ export class Cairn {
   }
 
   /** Who holds the address, best first. */
-  async providers(address: string, options?: AskOptions & ProvidersOptions): Promise<ProviderSet> {
+  async providers(address: string, options?: AbortOptions & ProvidersOptions): Promise<ProviderSet> {
     return await providers(this.#services, address, options)
   }
 
@@ -117,20 +147,20 @@ export class Cairn {
     return await list(this.#storage, options)
   }
 
-  async remove(address: string, options?: AskOptions): Promise<void> {
+  async remove(address: string, options?: AbortOptions): Promise<void> {
     await remove(this.#storage, address, options)
   }
 
   /** How safe everything is: copies, targets, repairs. */
-  async durability(options?: AskOptions): Promise<DurabilityReport> {
+  async durability(options?: AbortOptions): Promise<DurabilityReport> {
     return await durability(this.#storage, options)
   }
 
-  async repair(address?: string, options?: AskOptions): Promise<void> {
+  async repair(address?: string, options?: AbortOptions): Promise<void> {
     await repair(this.#storage, address, options)
   }
 
-  async scrub(options?: AskOptions): Promise<ScrubReport> {
+  async scrub(options?: AbortOptions): Promise<ScrubReport> {
     return await scrub(this.#storage, options)
   }
 
@@ -138,7 +168,7 @@ export class Cairn {
     return await giveUpSegment(this.#storage, options)
   }
 
-  async scrubReport(options?: AskOptions): Promise<ScrubReport> {
+  async scrubReport(options?: AbortOptions): Promise<ScrubReport> {
     return await scrubReport(this.#storage, options)
   }
 }

@@ -7,8 +7,7 @@
  */
 import { Cancel, Deadline, type RetryPolicy, type Runtime, retry, Semaphore, throwIfCanceled } from '@cairn/kernel'
 import { createUlid, objectIn, problemError } from '@cairn/wire'
-import { textOf } from './response-bytes.ts'
-import { type Fetch, send } from './send.ts'
+import { type Fetch, send, textOf } from './http.ts'
 
 export interface ConnectionOptions {
   readonly runtime: Runtime
@@ -20,7 +19,7 @@ export interface ConnectionOptions {
   readonly timeoutMs: number
 }
 
-export interface Ask<T> {
+export interface ConnectionRequest<T> {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   /** Below the base, without a leading slash. */
   readonly path: string
@@ -50,7 +49,7 @@ const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 const PROBLEM_BYTES_MAX = 1024 * 1024
 
 /** 50–100 ms, doubling up to 5 s: a node that restarts is back within the six tries. */
-const PATIENCE: RetryPolicy = {
+const RETRY_POLICY: RetryPolicy = {
   tries: 6,
   backoff: (attempt, random) => Math.min(5000, 100 * 2 ** (attempt - 1)) * (0.5 + random.next() / 2),
 }
@@ -73,16 +72,16 @@ export class Connection {
   }
 
   /** Asks in a lane; throws the service's error, or why it could not be asked. */
-  async ask<T>(ask: Ask<T>, operation: Operation): Promise<T> {
+  async ask<T>(ask: ConnectionRequest<T>, operation: Operation): Promise<T> {
     const { signal } = operation
     using _lane = await this.#lanes.acquire({ signal })
     const attempt = async (): Promise<T> => await this.#once(ask, operation)
     if (!ask.idempotent) return await attempt()
     const given = signal === undefined ? {} : { signal }
-    return await retry(this.runtime, attempt, { policy: PATIENCE, operation: 'sdk', ...given })
+    return await retry(this.runtime, attempt, { policy: RETRY_POLICY, operation: 'sdk', ...given })
   }
 
-  async #once<T>(ask: Ask<T>, { id, signal }: Operation): Promise<T> {
+  async #once<T>(ask: ConnectionRequest<T>, { id, signal }: Operation): Promise<T> {
     const { timeoutMs, base } = this.#options
     const deadline = Deadline.after(this.runtime.clock, ask.budgetMs ?? timeoutMs)
     using cancel = new Cancel({ signals: [signal], deadline, operation: `${ask.method} ${base.origin}/${ask.path}` })
@@ -95,7 +94,11 @@ export class Connection {
     throw problemError(refusal, 'The service')
   }
 
-  async #fetch({ method, path, headers, body }: Ask<unknown>, id: string, signal: AbortSignal): Promise<Response> {
+  async #fetch(
+    { method, path, headers, body }: ConnectionRequest<unknown>,
+    id: string,
+    signal: AbortSignal,
+  ): Promise<Response> {
     const { base, token, fetch } = this.#options
     const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` }
     return await send(fetch, {

@@ -2,11 +2,11 @@
 import { indexClient, type ProviderSet, type ProvidersOptions, type Resolution } from '@cairn/clients'
 import { CairnError } from '@cairn/kernel'
 import { parseAddress } from '@cairn/wire'
+import type { AbortOptions } from './maintenance.ts'
 import { type Belief, provenName } from './proof.ts'
 import type { Services } from './services.ts'
-import type { AskOptions } from './upkeep.ts'
 
-export interface ResolveOptions extends AskOptions, Belief {
+export interface ResolveOptions extends AbortOptions, Belief {
   /** Past what the index keeps. */
   readonly fresh?: boolean
 }
@@ -42,7 +42,7 @@ async function requireProof(services: Services, { key, manifest, proof }: Resolu
 export async function providers(
   services: Services,
   address: string,
-  { signal, ...options }: AskOptions & ProvidersOptions = {},
+  { signal, ...options }: AbortOptions & ProvidersOptions = {},
 ): Promise<ProviderSet> {
   return await indexClient(services.caller('index')).providers(parseAddress(address), options, services.call(signal))
 }

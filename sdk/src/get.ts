@@ -19,7 +19,7 @@ import {
   verifyChunk,
 } from '@cairn/wire'
 import type { Connection, Operation } from './connection.ts'
-import { badAnswer, bytesOf, piecesOf } from './response-bytes.ts'
+import { badAnswer, bytesOf, piecesOf } from './http.ts'
 
 export interface GetProgress {
   /** Bytes handed out by now, all of them proved. */
@@ -80,12 +80,12 @@ async function* provedPieces(connection: Connection, id: Address, options: GetOp
   }
 }
 
-interface Piece {
+interface ProvedPiece {
   readonly piece: Uint8Array
   readonly totalBytes: number
 }
 
-async function* singlePiece(bytes: Uint8Array, range: GetOptions['range']): AsyncGenerator<Piece> {
+async function* singlePiece(bytes: Uint8Array, range: GetOptions['range']): AsyncGenerator<ProvedPiece> {
   const { first, last } = boundsOf(range, bytes.length)
   const piece = bytes.subarray(first, last + 1)
   if (piece.length > 0) yield await Promise.resolve({ piece, totalBytes: piece.length })
@@ -96,7 +96,7 @@ async function* windowPieces(
   manifest: Manifest,
   range: GetOptions['range'],
   operation: Operation,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<ProvedPiece> {
   const { first, last } = boundsOf(range, manifest.size)
   const { chunkSize } = manifest
   await using scope = new Scope(connection.runtime, 'get', { signals: [operation.signal] })

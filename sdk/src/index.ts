@@ -25,14 +25,24 @@ export {
   type Verdict,
 } from '@cairn/names'
 export type { Address, TreeEntry } from '@cairn/wire'
+export type { EventsOptions, ServiceEvent } from './cairn.ts'
 export { Cairn, type CairnOptions } from './cairn.ts'
-export type { EventsOptions, ServiceEvent } from './events.ts'
 export type { ResolveOptions } from './finding.ts'
 export type { GetOptions, GetProgress } from './get.ts'
+export type { Fetch } from './http.ts'
+export type {
+  AbortOptions,
+  DurabilityReport,
+  GiveUpOptions,
+  GiveUpReport,
+  ListedObject,
+  ListOptions,
+  ObjectPage,
+  ScrubReport,
+} from './maintenance.ts'
 export type { Belief } from './proof.ts'
 export type { PutOptions, PutProgress, PutResult } from './put.ts'
 export type { ProvenName, Registry } from './registry.ts'
-export type { Fetch } from './send.ts'
 export type { Source } from './source.ts'
 export type {
   DirectoryReader,
@@ -43,13 +53,3 @@ export type {
   TreeProgress,
   TreeResult,
 } from './tree.ts'
-export type {
-  AskOptions,
-  DurabilityReport,
-  GiveUpOptions,
-  GiveUpReport,
-  ListedObject,
-  ListOptions,
-  ObjectPage,
-  ScrubReport,
-} from './upkeep.ts'

@@ -10,10 +10,9 @@
  */
 import { CairnError, isKind, Scope } from '@cairn/kernel'
 import { type Address, type BuiltObject, encodeManifest, type Manifest, ManifestBuilder } from '@cairn/wire'
-import { Batch } from './batch.ts'
 import { type Connection, type Operation, readFields } from './connection.ts'
-import { badAnswer } from './response-bytes.ts'
-import { batchesOf, type OpenSource, type Source, sourceOf } from './source.ts'
+import { badAnswer } from './http.ts'
+import { batchesOf, ChunkBatch, type OpenSource, type Source, sourceOf } from './source.ts'
 
 export interface PutProgress {
   /** Bytes of the source that the service has by now. */
@@ -72,7 +71,7 @@ interface Chunk {
   readonly bytes: Uint8Array
 }
 
-interface Sent {
+interface SentObject {
   readonly built: BuiltObject
   /** The chunk of an object of at most one, which is not sent yet. */
   readonly only: Uint8Array
@@ -84,7 +83,7 @@ class Upload {
   readonly #operation: Operation
   readonly #options: PutOptions
   /** Batches that were sent, to be filled again. */
-  readonly #sent: Batch[] = []
+  readonly #sent: ChunkBatch[] = []
   /** Chunks some batch is busy with; another batch that has one of them leaves it to that one. */
   readonly #claimed = new Set<Address>()
   #bytes = 0
@@ -96,12 +95,12 @@ class Upload {
   }
 
   /** Sends what the service does not have; if `wanted` is known, just that. */
-  async send(source: OpenSource, wanted?: ReadonlySet<Address>): Promise<Sent> {
+  async send(source: OpenSource, wanted?: ReadonlySet<Address>): Promise<SentObject> {
     const builder = new ManifestBuilder()
     let only = new Uint8Array(0)
     await using scope = new Scope(this.#connection.runtime, 'put', { signals: [this.#operation.signal] })
     let batches = 0
-    const take = (): Batch => this.#sent.pop()?.empty() ?? new Batch()
+    const take = (): ChunkBatch => this.#sent.pop()?.empty() ?? new ChunkBatch()
     for await (const batch of batchesOf(source.open(), BATCH_CHUNKS, take, scope.signal)) {
       const chunks = batch.chunks().map((bytes): Chunk => ({ id: builder.add(bytes), bytes }))
       batches += 1
@@ -155,7 +154,7 @@ class Upload {
   }
 
   async #sendBatch(
-    batch: Batch,
+    batch: ChunkBatch,
     chunks: readonly Chunk[],
     wanted: ReadonlySet<Address> | undefined,
     signal: AbortSignal,
@@ -189,7 +188,7 @@ class Upload {
     return missingIn(answer)
   }
 
-  async #sendChunks(batch: Batch, chunks: readonly Uint8Array[], operation: Operation): Promise<void> {
+  async #sendChunks(batch: ChunkBatch, chunks: readonly Uint8Array[], operation: Operation): Promise<void> {
     const answer = await this.#connection.ask(
       {
         method: 'POST',

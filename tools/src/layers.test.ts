@@ -16,6 +16,8 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ['verify/model/queue.ts', '@cairn/kernel'],
   ['verify/model/queue.ts', '../../packages/kernel/src/channel/queue-core.ts'],
   ['tools/src/generated-docs.ts', '@cairn/storage'],
+  ['tools/src/generated-docs.ts', '@cairn/storage/testing'],
+  ['packages/mailbox/src/mailbox.test.ts', '@cairn/kernel/testing'],
 ]
 
 const FORBIDDEN: readonly (readonly [string, string, RegExp])[] = [
@@ -30,6 +32,8 @@ const FORBIDDEN: readonly (readonly [string, string, RegExp])[] = [
   ['node/src/main.ts', '@cairn/bench', /point down only/],
   ['node/src/main.ts', '@cairn/tools', /point down only/],
   ['services/edge/src/main.ts', '@cairn/kernel/src/queue.ts', /inside packages\/kernel.*public index/],
+  ['services/edge/src/main.ts', '@cairn/kernel/testing', /inside packages\/kernel.*public index/],
+  ['packages/kernel/src/queue.test.ts', '@cairn/platform/testing', /point down only/],
   ['services/edge/src/main.ts', '../../../packages/kernel/src/index.ts', /reaches into packages\/kernel by path/],
   ['services/edge/src/main.ts', '../../storage/src/main.ts', /reaches into services\/storage by path/],
   ['bench/kernel.bench.ts', '../packages/kernel/src/channel/queue-core.ts', /reaches into packages\/kernel by path/],

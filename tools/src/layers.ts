@@ -10,12 +10,12 @@
  *
  *   verify  bench  tools              workshop     import anything above; nobody imports them
  *
- * Between packages only the public index is imported. verify alone opens a package: what it checks are the
+ * Between packages only the public index is imported, and by tests and the workshop `/testing`. verify alone opens a package: what it checks are the
  * cores themselves, which no index offers. A test may run what it tests on the virtual machine in verify/virtual.
  */
 import { dirname, join, normalize, relative, sep } from 'node:path'
-import { importSource } from './house-law/imports.ts'
-import { type Rule, rule } from './house-law/rule.ts'
+import { importSource } from './lint-rules/imports.ts'
+import { type Rule, rule } from './lint-rules/rule.ts'
 
 type Layer = 'kernel' | 'wire' | 'platform' | 'shared' | 'service' | 'entry' | 'workshop'
 
@@ -54,6 +54,9 @@ const PACKAGE_LAYERS: ReadonlyMap<string, Layer> = new Map<string, Layer>([
 /** Our packages are named `@cairn/` and the last part of their folder. */
 const SCOPE = '@cairn/'
 
+/** A second entry of a package: what only tests and the workshop use. */
+const TESTING = 'testing'
+
 /** The folder of the package a file of the repository belongs to: `packages/kernel`, `services/edge`, `cli`. */
 function packageOf(file: string): string {
   const [top = '', second = ''] = file.split('/')
@@ -90,7 +93,9 @@ export function layerViolation(file: string, specifier: string): string | undefi
   if (!specifier.startsWith(SCOPE)) return undefined
   const [name = '', ...inside] = specifier.slice(SCOPE.length).split('/')
   const to = folderNamed(name)
-  if (inside.length > 0) return `'${specifier}' is inside ${to}. Import '${SCOPE}${name}', its public index.`
+  const isForTests = inside.join('/') === TESTING && (isTest(file) || layerOf(from) === 'workshop')
+  if (inside.length > 0 && !isForTests)
+    return `'${specifier}' is inside ${to}. Import '${SCOPE}${name}', its public index.`
   if (to === from) return `'${specifier}' is this very package. Import the file by its relative path.`
   return directionViolation(from, to)
 }

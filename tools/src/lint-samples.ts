@@ -207,8 +207,8 @@ const SHAPE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
   },
 }
 
-const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
-  'house/no-ambient-time': {
+const CAIRN_SAMPLES: Readonly<Record<string, RuleSamples>> = {
+  'cairn/no-ambient-time': {
     bad: [
       ...at(
         PRODUCT,
@@ -251,7 +251,7 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       ...at('bench/sample.ts', 'export const now = (): number => performance.now()\n'),
     ],
   },
-  'house/no-ambient-randomness': {
+  'cairn/no-ambient-randomness': {
     bad: [
       ...at(
         PRODUCT,
@@ -267,7 +267,7 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       ...at(PLATFORM, 'export const draw = (): string => crypto.randomUUID()\n'),
     ],
   },
-  'house/no-race': {
+  'cairn/no-race': {
     bad: [
       ...at(
         PRODUCT,
@@ -285,7 +285,7 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       ...at(PLATFORM, 'export const soon = (): AbortSignal => AbortSignal.timeout(5)\n'),
     ],
   },
-  'house/no-process-events': {
+  'cairn/no-process-events': {
     bad: [
       ...at(SERVICE, `process.on('SIGTERM', () => {})\n`),
       ...at('node/src/sample.ts', `import process from 'node:process'\nprocess.once('SIGINT', () => {})\n`),
@@ -295,7 +295,7 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       ...at('node/src/sample.ts', 'export const folder = (): string => process.cwd()\n'),
     ],
   },
-  'house/no-node-imports': {
+  'cairn/no-node-imports': {
     bad: [
       ...at(
         PRODUCT,
@@ -313,7 +313,7 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       .concat(TEST, 'packages/store/src/sample.prop.ts')
       .flatMap((path) => at(path, `import { readFile } from 'node:fs/promises'\nexport const read = readFile\n`)),
   },
-  'house/no-node-globals': {
+  'cairn/no-node-globals': {
     bad: at(
       KERNEL,
       'export const bytes = (text: string): Uint8Array => Buffer.from(text)\n',
@@ -324,7 +324,7 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       ...at('packages/kernel/src/sample.test.ts', 'export const folder = (): string => process.cwd()\n'),
     ],
   },
-  'house/sync-core': {
+  'cairn/sync-core': {
     bad: at(
       CORE,
       `${PAUSE.replace('Promise<number>', 'number')}export const start = async (): Promise<number> => await pause()\n`,
@@ -336,7 +336,7 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       ...at(PRODUCT, `${PAUSE}export const start = async (): Promise<number> => (await pause()) + 1\n`),
     ],
   },
-  'house/no-module-state': {
+  'cairn/no-module-state': {
     bad: [
       ...at(
         PRODUCT,
@@ -369,7 +369,7 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       ...at(TEST, 'let size = 0\nexport const grow = (): number => (size += 1)\n'),
     ],
   },
-  'house/atomic-update': {
+  'cairn/atomic-update': {
     bad: at(
       PRODUCT,
       CLASS('async add(): Promise<void> {\n    this.total += await pause()\n  }'),
@@ -391,14 +391,14 @@ const HOUSE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       `${PAUSE}export async function add(): Promise<number> {\n  let total = 0\n  total += await pause()\n  return total\n}\n`,
     ),
   },
-  'house/no-double-assertion': {
+  'cairn/no-double-assertion': {
     bad: at(PRODUCT, 'export const size = (text: string): number => text as unknown as number\n'),
     good: [
       ...at(PRODUCT, `export const small = (n: number): 1 => n as 1\n`),
       ...at(TEST, 'export const size = (text: string): number => text as unknown as number\n'),
     ],
   },
-  'house/layers': {
+  'cairn/layers': {
     bad: [
       ...at(KERNEL, `import { address } from '@cairn/wire'\nexport const a: unknown = address\n`),
       ...at(PRODUCT, `export { queueState } from '../../kernel/src/channel/queue-core.ts'\n`),
@@ -412,5 +412,5 @@ export const LINT_SAMPLES: Readonly<Record<string, RuleSamples>> = {
   ...PROMISE_SAMPLES,
   ...TYPE_SAMPLES,
   ...SHAPE_SAMPLES,
-  ...HOUSE_SAMPLES,
+  ...CAIRN_SAMPLES,
 }

@@ -28,7 +28,7 @@ function layOut(root: string, samples: readonly Sample[]): Map<Sample, string> {
     writeFileSync(join(root, path), source)
   }
   for (const file of ['.oxlintrc.json', 'tsconfig.json']) copyFileSync(join(REPOSITORY, file), join(root, file))
-  for (const link of ['node_modules', 'tools/src/house-law']) symlinkSync(join(REPOSITORY, link), join(root, link))
+  for (const link of ['node_modules', 'tools/src/lint-rules']) symlinkSync(join(REPOSITORY, link), join(root, link))
   writeFileSync(join(root, 'package.json'), '{ "type": "module" }\n')
   return paths
 }

@@ -1,32 +1,26 @@
 /** What the code says of each service: topology, metrics, routes. The routes are those it serves: opened in memory, asked for its table, and closed. */
 import * as edge from '@cairn/edge'
+import * as edgeTesting from '@cairn/edge/testing'
 import * as index from '@cairn/index'
+import * as indexTesting from '@cairn/index/testing'
 import * as interop from '@cairn/interop'
-import {
-  Bus,
-  Config,
-  KERNEL_METRICS,
-  MemoryLog,
-  MemoryMetrics,
-  type MetricTable,
-  renderMetrics,
-  renderTopology,
-  systemRuntime,
-  type Topology,
-} from '@cairn/kernel'
-import { NODE_ABOUT, NODE_TOPOLOGY, type NodeControl, nodeRoutes } from '@cairn/node'
+import * as interopTesting from '@cairn/interop/testing'
+import { Bus, Config, KERNEL_METRICS, MemoryLog, MemoryMetrics, type MetricTable, systemRuntime } from '@cairn/kernel'
+import { renderMetrics, renderTopology, type Topology } from '@cairn/kernel/testing'
+import { NODE_ABOUT, NODE_TOPOLOGY, type NodeControl, nodeRoutes } from '@cairn/node/testing'
 import {
   createPlatform,
   nodeLookup,
-  openApi,
   openWorkers,
   type Platform,
   type RouteTable,
-  renderRoutes,
   UndiciTransport,
 } from '@cairn/platform'
+import { openApi, renderRoutes } from '@cairn/platform/testing'
 import * as registry from '@cairn/registry'
+import * as registryTesting from '@cairn/registry/testing'
 import * as storage from '@cairn/storage'
+import * as storageTesting from '@cairn/storage/testing'
 import type { z } from 'zod'
 import type { GeneratedDoc } from './golden.ts'
 
@@ -58,11 +52,14 @@ const SERVICES: readonly Described[] = [
     about: storage.STORAGE.about,
     intro: `Objects by the hash of their bytes. Reads are open unless \`storage.auth.read_requires_capability\` is set: then \`/o\`,
 \`/c\` and \`/m\` ask for \`storage:write\`, which a \`method\` caveat narrows to reading.`,
-    topology: storage.STORAGE_TOPOLOGY,
-    metrics: storage.STORAGE_METRICS,
-    codes: storage.STORAGE_CODES,
+    topology: storageTesting.STORAGE_TOPOLOGY,
+    metrics: storageTesting.STORAGE_METRICS,
+    codes: storageTesting.STORAGE_CODES,
     routes: async (platform) =>
-      described(await storage.openParts(hostOf(platform, storage.storageSection)), storage.storageRoutes),
+      described(
+        await storageTesting.openParts(hostOf(platform, storageTesting.storageSection)),
+        storageTesting.storageRoutes,
+      ),
   },
   {
     name: 'registry',
@@ -70,25 +67,25 @@ const SERVICES: readonly Described[] = [
     intro: `Names and descriptors, proposed, approved by M of N signers, committed to a provable log. Reads are open; every write
 asks for a scope of its own, and an approval for a signature besides. Bodies of writes are JSON or CBOR of a said length.
 \`/readyz\` is 200 with \`write_ready: false\` while only reads are served.`,
-    topology: registry.REGISTRY_TOPOLOGY,
-    metrics: registry.REGISTRY_METRICS,
-    codes: registry.REGISTRY_CODES,
+    topology: registryTesting.REGISTRY_TOPOLOGY,
+    metrics: registryTesting.REGISTRY_METRICS,
+    codes: registryTesting.REGISTRY_CODES,
     routes: async (platform) =>
-      described(await registry.openParts(hostOf(platform, registry.registrySection)), registry.registryRoutes),
+      described(await registry.openParts(hostOf(platform, registry.registrySection)), registryTesting.registryRoutes),
   },
   {
     name: 'index',
     about: index.INDEX.about,
     intro: `What a name means, with its proof, and who holds an address, best first. A question is answered within its budget or
 refused in time. Reads are open; what changes anything asks for a scope of its own.`,
-    topology: index.INDEX_TOPOLOGY,
-    metrics: index.INDEX_METRICS,
-    codes: index.INDEX_CODES,
+    topology: indexTesting.INDEX_TOPOLOGY,
+    metrics: indexTesting.INDEX_METRICS,
+    codes: indexTesting.INDEX_CODES,
     routes: async (platform) => {
       const identitySeed = new Uint8Array(32)
       return described(
-        await index.openParts({ ...hostOf(platform, index.indexSection), identitySeed }),
-        index.indexRoutes,
+        await indexTesting.openParts({ ...hostOf(platform, indexTesting.indexSection), identitySeed }),
+        indexTesting.indexRoutes,
       )
     },
   },
@@ -97,21 +94,25 @@ refused in time. Reads are open; what changes anything asks for a scope of its o
     about: edge.EDGE.about,
     intro: `Objects, names as websites, tile packs and allow-listed upstreams, with ranges, validators and caching. Everything is GET or
 HEAD and open, save the administration of packs.`,
-    topology: edge.EDGE_TOPOLOGY,
-    metrics: edge.EDGE_METRICS,
-    codes: edge.EDGE_CODES,
-    routes: async (platform) => described(await edge.openParts(hostOf(platform, edge.edgeSection)), edge.edgeRoutes),
+    topology: edgeTesting.EDGE_TOPOLOGY,
+    metrics: edgeTesting.EDGE_METRICS,
+    codes: edgeTesting.EDGE_CODES,
+    routes: async (platform) =>
+      described(await edgeTesting.openParts(hostOf(platform, edgeTesting.edgeSection)), edgeTesting.edgeRoutes),
   },
   {
     name: 'interop',
     about: interop.INTEROP.about,
     intro: `Webhooks are judged on their exact bytes; 202 means durable. Mailboxes hand messages out at least once, in order for each
 key. What is put by \`/put\` is an ordinary object.`,
-    topology: interop.INTEROP_TOPOLOGY,
-    metrics: interop.INTEROP_METRICS,
-    codes: interop.INTEROP_CODES,
+    topology: interopTesting.INTEROP_TOPOLOGY,
+    metrics: interopTesting.INTEROP_METRICS,
+    codes: interopTesting.INTEROP_CODES,
     routes: async (platform) =>
-      described(await interop.openParts(hostOf(platform, interop.interopSection)), interop.interopRoutes),
+      described(
+        await interopTesting.openParts(hostOf(platform, interopTesting.interopSection)),
+        interopTesting.interopRoutes,
+      ),
   },
 ]
 
@@ -136,7 +137,7 @@ const NODE: Described = {
       api: uncalled,
       rotateKeys: uncalled,
       keys: { mint: uncalled, describe: uncalled, revoke: uncalled },
-      upkeep: { hold: uncalled, release: uncalled },
+      backupLocks: { hold: uncalled, release: uncalled },
     }
     const events = new Bus(platform, NODE_TOPOLOGY)
     const table = nodeRoutes(control, platform.clock, events)

@@ -48,9 +48,9 @@ after(() => {
 function show(error: unknown): void {
   process.stderr.write(`${inspect(error)}\n`)
 }
-// oxlint-disable-next-line house/no-process-events -- nobody else can know
+// oxlint-disable-next-line cairn/no-process-events -- only this process can know
 process.on('uncaughtExceptionMonitor', show)
-// oxlint-disable-next-line house/no-process-events -- nobody else can know
+// oxlint-disable-next-line cairn/no-process-events -- only this process can know
 process.on('unhandledRejection', show)
 
 // A process that a test forks was given its directory by the test, and stays there.

@@ -4,7 +4,6 @@
  * A run passes only if at least one test ran, none failed, every file declares tests and, in continuous
  * integration, nothing was skipped for want of vectors or a tool: there they must be present.
  */
-
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 

@@ -42,7 +42,12 @@ describe('tidy', () => {
       '{"packages":{"node_modules/a":{"version":"1.0.0"}}}',
       /a has no integrity sum/,
     ],
-    ['a second entry', 'packages/kernel/package.json', '{ "exports": { "./x": "./x.ts" } }\n', /the one public entry/],
+    [
+      'a second entry',
+      'packages/kernel/package.json',
+      '{ "exports": { "./x": "./x.ts" } }\n',
+      /the public entries are/,
+    ],
     ['a README without the test command', 'README.md', 'Run it.\n', /^README\.md: the test command is/],
     ['a CI script that runs something else', '.ci/run', 'npm test\n', /^\.ci\/run: the test command is/],
   ]

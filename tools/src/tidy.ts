@@ -71,17 +71,21 @@ function lockfileProblems(root: string): string[] {
   })
 }
 
-/** The index; a package that a browser loads a part of says which. */
+/** The index; a package that a browser loads a part of says which. Beside it what only tests use. */
 const PUBLIC_ENTRIES: readonly string[] = [
   '{".":"./src/index.ts"}',
   '{".":{"browser":"./src/browser.ts","default":"./src/index.ts"}}',
+  '{".":"./src/index.ts","./testing":"./src/testing.ts"}',
+  '{".":{"browser":"./src/browser.ts","default":"./src/index.ts"},"./testing":"./src/testing.ts"}',
 ]
 
 function packageProblems(root: string): string[] {
   return readManifests(root).flatMap(({ folder, exports }) => {
     if (!folder.startsWith('packages/') && !folder.startsWith('services/')) return []
     if (PUBLIC_ENTRIES.includes(JSON.stringify(exports))) return []
-    return [`${folder}/package.json: the one public entry is "exports": { ".": "./src/index.ts" }.`]
+    return [
+      `${folder}/package.json: the public entries are "exports": { ".": "./src/index.ts" } and, for tests, "./testing".`,
+    ]
   })
 }
 

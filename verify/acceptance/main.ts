@@ -52,7 +52,7 @@ async function play(each: AcceptanceCase, ground: Ground): Promise<void> {
   // One that comes too late is heard no more.
   played.catch(() => {})
   try {
-    // oxlint-disable-next-line house/no-race -- the loser is ended by the world's end
+    // oxlint-disable-next-line cairn/no-race -- the loser is ended by the world's end
     await Promise.race([played, late])
   } catch (error) {
     const said = world.outputs()

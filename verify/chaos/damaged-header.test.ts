@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isKind } from '@cairn/kernel'
-import { Storage } from '@cairn/store'
+import { DriveStore } from '@cairn/store'
 import type { VirtualMachine } from '../virtual/machine.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import { type Finding, find, LOAD_OPTIONS, put, thingOf } from './storage-load.ts'
@@ -15,11 +15,11 @@ function segments({ drive }: VirtualMachine): string[] {
   return names.filter((name) => name.endsWith('.seg')).map((name) => `${JOURNAL}/${name}`)
 }
 
-async function putAll(storage: Storage, names: readonly string[]): Promise<void> {
+async function putAll(storage: DriveStore, names: readonly string[]): Promise<void> {
   for (const name of names) await put(storage, thingOf(name))
 }
 
-async function findOrDamaged(storage: Storage, name: string): Promise<Finding | 'damaged'> {
+async function findOrDamaged(storage: DriveStore, name: string): Promise<Finding | 'damaged'> {
   try {
     return await find(storage, name)
   } catch (error) {
@@ -29,7 +29,7 @@ async function findOrDamaged(storage: Storage, name: string): Promise<Finding | 
 }
 
 /** Leaves a segment with room in it behind. */
-async function sealEarly(world: VirtualWorld, storage: Storage, { faults }: VirtualMachine): Promise<void> {
+async function sealEarly(world: VirtualWorld, storage: DriveStore, { faults }: VirtualMachine): Promise<void> {
   faults.plan({ operation: 'sync', fault: 'io-error' })
   await assert.rejects(put(storage, thingOf('chunk refused')), { status: 503 })
   while (storage.facts().unready !== undefined) await world.sleep(100)
@@ -46,7 +46,7 @@ for (const which of ['oldest', 'newest'] as const) {
     const platform = machine.start()
     await world.run(
       (async () => {
-        const storage = await Storage.open(platform, LOAD_OPTIONS)
+        const storage = await DriveStore.open(platform, LOAD_OPTIONS)
         await putAll(storage, EARLIER)
         await sealEarly(world, storage, machine)
         await putAll(storage, AFTER_SEAL)
@@ -55,7 +55,7 @@ for (const which of ['oldest', 'newest'] as const) {
         const damaged = segments(machine).at(which === 'oldest' ? 0 : -1) ?? ''
         machine.drive.damage(damaged, BIT)
 
-        const blind = await Storage.open(platform, LOAD_OPTIONS)
+        const blind = await DriveStore.open(platform, LOAD_OPTIONS)
         assert.equal(blind.facts().damagedSegments.length, 1)
         const found = new Set<string>()
         for (const name of [...EARLIER, ...AFTER_SEAL]) found.add(await findOrDamaged(blind, name))
@@ -65,7 +65,7 @@ for (const which of ['oldest', 'newest'] as const) {
 
         machine.drive.damage(damaged, BIT)
         machine.loseSideFiles()
-        const repaired = await Storage.open(platform, LOAD_OPTIONS)
+        const repaired = await DriveStore.open(platform, LOAD_OPTIONS)
         await repaired.caughtUp()
         for (const name of [...EARLIER, ...AFTER_SEAL, ...LATER])
           assert.equal(await find(repaired, name), 'present', name)
@@ -83,11 +83,11 @@ test('a segment that somebody took away: what it held is called damaged, not abs
   const platform = machine.start()
   await world.run(
     (async () => {
-      const storage = await Storage.open(platform, LOAD_OPTIONS)
+      const storage = await DriveStore.open(platform, LOAD_OPTIONS)
       await putAll(storage, EARLIER)
       await storage.close()
       machine.drive.unlink(segments(machine)[0] ?? '')
-      const robbed = await Storage.open(platform, LOAD_OPTIONS)
+      const robbed = await DriveStore.open(platform, LOAD_OPTIONS)
       assert.equal(await findOrDamaged(robbed, 'chunk earlier 0'), 'damaged')
       await putAll(robbed, EARLIER)
       for (const name of EARLIER) assert.equal(await findOrDamaged(robbed, name), 'present')
@@ -104,18 +104,18 @@ test('the only segment there is, its header damaged: the store is still the same
   const platform = machine.start()
   await world.run(
     (async () => {
-      const storage = await Storage.open(platform, LOAD_OPTIONS)
+      const storage = await DriveStore.open(platform, LOAD_OPTIONS)
       await putAll(storage, AFTER_SEAL)
       await storage.close()
       const [only = '', ...others] = segments(machine)
       assert.deepEqual(others, [])
       machine.drive.damage(only, BIT)
-      const blind = await Storage.open(platform, LOAD_OPTIONS)
+      const blind = await DriveStore.open(platform, LOAD_OPTIONS)
       for (const name of AFTER_SEAL) assert.equal(await findOrDamaged(blind, name), 'damaged')
       await putAll(blind, LATER)
       await blind.close()
       machine.drive.damage(only, BIT)
-      const repaired = await Storage.open(platform, LOAD_OPTIONS)
+      const repaired = await DriveStore.open(platform, LOAD_OPTIONS)
       for (const name of [...AFTER_SEAL, ...LATER]) assert.equal(await find(repaired, name), 'present', name)
       await repaired.close()
       await platform.workers.close()

@@ -9,9 +9,10 @@
  * Every request is answered, a refused one as a failure of the server. From a failed write on the store says that it
  * takes none, until a new segment has proved itself; `SegmentWitness` knows better than to believe it.
  */
-import { CairnError, SeededRandom } from '@cairn/kernel'
+import { CairnError } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { systemCrypto } from '@cairn/platform'
-import { Storage } from '@cairn/store'
+import { DriveStore } from '@cairn/store'
 import { decodeSegmentHeader, SEGMENT_HEADER_BYTES } from '../../packages/store/src/journal/format.ts'
 import type { Fault, FaultyOperation } from '../virtual/faults.ts'
 import type { VirtualMachine, VirtualPlatform } from '../virtual/machine.ts'
@@ -70,41 +71,41 @@ export async function runWithFault(
 }
 
 async function scenario(world: VirtualWorld, machine: VirtualMachine, seed: number): Promise<FaultReport> {
-  const book = new Book()
+  const requests = new RequestLog()
   const first = await openPatiently(machine.start())
-  await book.load(first, seed)
-  await book.attempt(async () => await first.storage.close())
+  await requests.load(first, seed)
+  await requests.attempt(async () => await first.storage.close())
   await first.platform.workers.close()
   mustHaveLeftNothing(world)
   machine.kill()
 
   const second = await openPatiently(machine.start())
-  await book.load(second, seed + 1)
+  await requests.load(second, seed + 1)
   machine.kill()
   leaveTornEnd(machine)
 
   const third = await openPatiently(machine.start())
-  await book.load(third, seed + 2)
+  await requests.load(third, seed + 2)
   const { pending } = machine.faults
   machine.faults.clear()
   await becomeReady(world, third)
-  await book.load(third, seed + 3)
-  const damaged = await book.check(third.storage)
+  await requests.load(third, seed + 3)
+  const damaged = await requests.check(third.storage)
   await third.storage.close()
 
-  const again = await Storage.open(third.platform, LOAD_OPTIONS)
+  const again = await DriveStore.open(third.platform, LOAD_OPTIONS)
   await again.caughtUp()
-  await book.check(again)
+  await requests.check(again)
   await again.close()
   await third.platform.workers.close()
   mustHaveLeftNothing(world)
-  return { struck: pending === 0, refused: book.refused, damaged }
+  return { struck: pending === 0, refused: requests.refused, damaged }
 }
 
 /** An open storage, and who watches its files. */
 interface Life {
   readonly platform: VirtualPlatform
-  readonly storage: Storage
+  readonly storage: DriveStore
   readonly witness: SegmentWitness
 }
 
@@ -112,7 +113,7 @@ interface Life {
 async function openPatiently(platform: VirtualPlatform): Promise<Life> {
   const open = async (): Promise<Life> => {
     const witness = new SegmentWitness()
-    const storage = await Storage.open({ ...platform, disk: witness.watch(platform.disk) }, LOAD_OPTIONS)
+    const storage = await DriveStore.open({ ...platform, disk: witness.watch(platform.disk) }, LOAD_OPTIONS)
     return { platform, storage, witness }
   }
   try {
@@ -152,7 +153,7 @@ function mustHaveLeftNothing(world: VirtualWorld): void {
 }
 
 /** Requests made one after the other, and what they promise. */
-class Book {
+class RequestLog {
   readonly #marks: string[] = []
   readonly #ledger = new Ledger((label) => void this.#marks.push(label))
   refused = 0
@@ -176,7 +177,7 @@ class Book {
   }
 
   /** Throws if a promise is broken; returns how many names say that their bytes are damaged. */
-  async check(storage: Storage): Promise<number> {
+  async check(storage: DriveStore): Promise<number> {
     return await countDamaged(storage, this.#marks)
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isKind } from '@cairn/kernel'
-import { Storage } from '@cairn/store'
+import { DriveStore } from '@cairn/store'
 import { addressOf } from '@cairn/wire'
 import { TestService } from '../../services/storage/test/harness.ts'
 import { noise } from '../virtual/noise.ts'
@@ -11,7 +11,7 @@ import { find, LOAD_OPTIONS, put, remove, thingOf } from './storage-load.ts'
 const CAPACITY_BYTES = 240 * 1024
 
 /** Puts chunks until the disk is full; returns the names that are there. */
-async function fill(storage: Storage): Promise<string[]> {
+async function fill(storage: DriveStore): Promise<string[]> {
   const names: string[] = []
   for (let number = 0; ; number += 1) {
     const thing = thingOf(`chunk fill ${number}`)
@@ -31,7 +31,7 @@ test('a full disk answers 507, goes on reading, and is freed by deletes', async 
   const platform = machine.start()
   await world.run(
     (async () => {
-      const storage = await Storage.open(platform, LOAD_OPTIONS)
+      const storage = await DriveStore.open(platform, LOAD_OPTIONS)
       const names = await fill(storage)
       assert.ok(names.length > 50)
       assert.equal(storage.facts().unready, undefined, 'the reserve keeps the store itself working')
@@ -59,7 +59,7 @@ test('when others take the last byte, the store is unready until there is room, 
   const platform = machine.start()
   await world.run(
     (async () => {
-      const storage = await Storage.open(platform, LOAD_OPTIONS)
+      const storage = await DriveStore.open(platform, LOAD_OPTIONS)
       const [first, second] = [thingOf('chunk first'), thingOf('chunk second')]
       await put(storage, first)
       machine.drive.capacityBytes = 0
@@ -73,7 +73,7 @@ test('when others take the last byte, the store is unready until there is room, 
       await put(storage, second)
       await remove(storage, first)
       await storage.close()
-      const again = await Storage.open(platform, LOAD_OPTIONS)
+      const again = await DriveStore.open(platform, LOAD_OPTIONS)
       assert.equal(await find(again, first.name), 'absent')
       assert.equal(await find(again, second.name), 'present')
       await again.close()

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { RealDisk, systemCrypto } from '@cairn/platform'
-import type { Draft } from '../../packages/store/src/journal/group.ts'
-import { KIND, Store } from '../../packages/store/src/store.ts'
+import type { Draft } from '../../packages/store/src/journal/segment.ts'
+import { KIND, RecordStore } from '../../packages/store/src/record-store.ts'
 
 /** A chunk and an object for each. */
 const count = 2_000_000
@@ -25,11 +25,11 @@ function idOf(number: number): Uint8Array {
   return new Uint8Array(words.buffer)
 }
 
-async function opened(path: string): Promise<{ readonly store: Store; readonly ms: number }> {
+async function opened(path: string): Promise<{ readonly store: RecordStore; readonly ms: number }> {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
   const machine = { ...runtime, disk: new RealDisk(runtime), crypto: systemCrypto }
   const from = performance.now()
-  const store = new Store(machine, { path })
+  const store = new RecordStore(machine, { path })
   await store.start()
   await store.caughtUp()
   return { store, ms: performance.now() - from }
@@ -55,7 +55,7 @@ function ownBytes(): number {
 }
 
 /** Microseconds a look-up takes. */
-function lookups(store: Store, shift: number): number {
+function lookups(store: RecordStore, shift: number): number {
   const ids = Array.from({ length: LOOKUPS }, (_, at) => {
     const number = Math.imul(at, 2_654_435_761) >>> 0
     return { kind: (number % count) % 2 === 0 ? KIND.chunk : KIND.object, id: idOf((number % count) + shift) }

@@ -3,14 +3,13 @@
  *
  *     writer opens, loads ─ SIGKILL ─▶ we open what it left, hold it to its words, close ─▶ the next writer goes on
  */
-
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { leaks, SeededRandom } from '@cairn/kernel'
-import { Storage } from '@cairn/store'
+import { leaks, SeededRandom } from '@cairn/kernel/testing'
+import { DriveStore } from '@cairn/store'
 import { checkPromises } from './promises.ts'
 import { realMachine } from './real-machine.ts'
 import { LOAD_OPTIONS } from './storage-load.ts'
@@ -62,7 +61,7 @@ async function liveAndDie(directory: string, seed: number, linesMin: number): Pr
 async function check(directory: string, marks: readonly string[], kill: number): Promise<void> {
   const machine = realMachine()
   try {
-    const storage = await Storage.open(machine, { ...LOAD_OPTIONS, path: join(directory, 'data') })
+    const storage = await DriveStore.open(machine, { ...LOAD_OPTIONS, path: join(directory, 'data') })
     await checkPromises(storage, marks)
     await storage.close()
   } catch (cause) {

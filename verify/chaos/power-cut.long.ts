@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Storage } from '@cairn/store'
+import { DriveStore } from '@cairn/store'
 import { runCampaign } from './power-cut.ts'
 
 const SEEDS = 25
@@ -9,7 +9,7 @@ const CUTS_EACH = 200
 test('thousands of power cuts during mixed loads', async (t) => {
   let cuts = 0
   for (let seed = 101; seed < 101 + SEEDS; seed += 1) {
-    const report = await runCampaign({ seed, cuts: CUTS_EACH, storage: Storage })
+    const report = await runCampaign({ seed, cuts: CUTS_EACH, storage: DriveStore })
     cuts += report.cuts
   }
   t.diagnostic(`${cuts} cuts`)

@@ -8,8 +8,8 @@
  *
  * A kill leaves what was written in the memory of the machine, where the next life sees it although it is not durable.
  */
-import { SeededRandom } from '@cairn/kernel'
-import type { Storage as StorageType } from '@cairn/store'
+import { SeededRandom } from '@cairn/kernel/testing'
+import type { DriveStore as StorageType } from '@cairn/store'
 import type { CrashImage } from '../virtual/disk/crash-images.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import { drawKillPlan, type KillPlan, watchNames } from './kill-plan.ts'
@@ -114,7 +114,7 @@ async function checkImage(
   if (sides === 'damaged') machine.damageSideFiles(random)
   if (sides === 'lost') machine.loseSideFiles()
   const platform = machine.start()
-  const where = `seed ${seed}, after event ${image.prefix} (${image.story}), side files ${sides}`
+  const where = `seed ${seed}, after event ${image.prefix} (${image.fates}), side files ${sides}`
   try {
     await world.run(
       storageClass.open(platform, LOAD_OPTIONS).then(async (storage) => {

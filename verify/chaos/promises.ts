@@ -1,11 +1,11 @@
 /** Holds a storage to the ledger of what was asked of it. */
 import { isKind } from '@cairn/kernel'
-import type { Storage } from '@cairn/store'
+import type { DriveStore } from '@cairn/store'
 import { allowedAfter } from './ledger.ts'
 import { find, isHold, thingOf } from './storage-load.ts'
 
 /** Throws if something promised is lost, something removed is back, or something is there that nobody asked for. */
-export async function checkPromises(storage: Storage, marks: readonly string[]): Promise<void> {
+export async function checkPromises(storage: DriveStore, marks: readonly string[]): Promise<void> {
   await storage.caughtUp()
   const asked = new Set<string>()
   for (const [name, states] of allowedAfter(marks)) {
@@ -23,7 +23,7 @@ export async function checkPromises(storage: Storage, marks: readonly string[]):
 }
 
 /** Like `checkPromises`, where bytes may have been damaged: returns how many names say so. */
-export async function countDamaged(storage: Storage, marks: readonly string[]): Promise<number> {
+export async function countDamaged(storage: DriveStore, marks: readonly string[]): Promise<number> {
   await storage.caughtUp()
   let damaged = 0
   for (const [name, states] of allowedAfter(marks)) {

@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
+import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import { RealDisk, systemCrypto } from '@cairn/platform'
-import { Journal, type JournalMachine, type JournalOptions, TOMBSTONE } from '@cairn/store'
+import { Journal, type JournalMachine } from '@cairn/store'
+import { type JournalOptions, TOMBSTONE } from '@cairn/store/testing'
 
 const run = promisify(execFile)
 const MIB = 1024 * 1024

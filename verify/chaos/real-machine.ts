@@ -1,6 +1,6 @@
 import { MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { RealDisk, systemCrypto } from '@cairn/platform'
-import type { StoreMachine } from '@cairn/store'
+import type { StoreMachine } from '@cairn/store/testing'
 
 /** This machine's own disk, index and clock. */
 export function realMachine(): StoreMachine {

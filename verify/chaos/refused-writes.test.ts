@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Storage } from '@cairn/store'
+import { DriveStore } from '@cairn/store'
 import type { VirtualMachine } from '../virtual/machine.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import { LOAD_OPTIONS, put, remove, thingOf } from './storage-load.ts'
@@ -23,7 +23,7 @@ for (const kind of ['chunk', 'object small']) {
     const [kept, refused] = [thingOf(`${kind} kept`), thingOf(`${kind} refused`)]
     await world.run(
       (async () => {
-        const storage = await Storage.open(platform, LOAD_OPTIONS)
+        const storage = await DriveStore.open(platform, LOAD_OPTIONS)
         await put(storage, kept)
         failFromNowOn(machine)
         await assert.rejects(remove(storage, kept), { status: 503 }, 'the sync fails')

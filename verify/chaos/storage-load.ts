@@ -1,19 +1,21 @@
 /** A mixed load on a storage: puts, removals, objects, holds, compaction, by several clients at once. */
-import { isKind, type Random, SeededRandom } from '@cairn/kernel'
-import { type StorageOptions, type Storage as StorageType, type StoreMachine } from '@cairn/store'
+import { isKind, type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
+import { type DriveStoreOptions, type DriveStore as StorageType } from '@cairn/store'
+import { type StoreMachine } from '@cairn/store/testing'
 import { type Address, addressOf, type Manifest, ManifestBuilder } from '@cairn/wire'
 import { pagesOf } from '../../packages/store/src/object/object-record.ts'
 import type { Ledger } from './ledger.ts'
 
 /** The class itself, so that a broken copy of it can be put through the same load. */
 export interface StorageClass {
-  open(machine: StoreMachine, options: StorageOptions): Promise<StorageType>
+  open(machine: StoreMachine, options: DriveStoreOptions): Promise<StorageType>
 }
 
 const LEASE_MS = 5_000
 
 /** Small enough that segments fill, die and are compacted within a short run. */
-export const LOAD_OPTIONS: StorageOptions = {
+export const LOAD_OPTIONS: DriveStoreOptions = {
   path: 'data',
   segmentBytes: 20 * 1024,
   reserveBytes: 40 * 1024,

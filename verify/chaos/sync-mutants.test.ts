@@ -6,7 +6,7 @@ import { diffOf, withMutant } from '../model/mutant.ts'
 import { checkPowerCuts, checkPowerCutsAfterKills } from '../virtual/data-directory-check.ts'
 import { runCampaign } from './power-cut.ts'
 import type { StorageClass } from './storage-load.ts'
-import { PLATFORM_SYNCS, type Plant, STORE_LIES, STORE_SYNCS } from './sync-mutants.ts'
+import { PLATFORM_SYNCS, STORE_LIES, STORE_SYNCS, type SyncMutant } from './sync-mutants.ts'
 
 const STORE = new URL('../../packages/store/src/', import.meta.url)
 const PLATFORM = new URL('../../packages/platform/src/', import.meta.url)
@@ -16,8 +16,11 @@ const CUTS = 150
 const STEP = process.env['CAIRN_LONG'] === '1' ? 1 : 4
 
 /** The first complaint of the power-cut campaign about the store in this directory. */
-async function storeComplaint(directory: URL, { seed: likely = 1, cuts = CUTS }: Plant): Promise<string | undefined> {
-  const { Storage } = (await import(new URL('storage.ts', directory).href)) as { Storage: StorageClass }
+async function storeComplaint(
+  directory: URL,
+  { seed: likely = 1, cuts = CUTS }: SyncMutant,
+): Promise<string | undefined> {
+  const { Storage } = (await import(new URL('drive-store.ts', directory).href)) as { Storage: StorageClass }
   const others = Array.from({ length: SEEDS_MAX }, (_, at) => at + 1).filter((seed) => seed !== likely)
   for (const seed of [likely, ...others]) {
     try {
@@ -42,25 +45,25 @@ async function platformComplaint(directory: URL): Promise<string | undefined> {
 
 type Open = typeof openDataDirectory
 
-function testPlants(
+function testMutants(
   source: URL,
-  plants: readonly Plant[],
-  complaint: (directory: URL, plant: Plant) => Promise<string | undefined>,
+  syncMutants: readonly SyncMutant[],
+  complaint: (directory: URL, syncMutant: SyncMutant) => Promise<string | undefined>,
 ): void {
-  for (const plant of plants.filter((_, at) => at % STEP === 0)) {
-    test(plant.name, async (t) => {
-      const look = async (directory: URL): Promise<string | undefined> => await complaint(directory, plant)
-      const found = await withMutant(source, { ...plant, expect: '' }, look)
-      t.diagnostic(`${await diffOf(source, { ...plant, expect: '' })}\n${found ?? 'not found'}`)
+  for (const syncMutant of syncMutants.filter((_, at) => at % STEP === 0)) {
+    test(syncMutant.name, async (t) => {
+      const look = async (directory: URL): Promise<string | undefined> => await complaint(directory, syncMutant)
+      const found = await withMutant(source, { ...syncMutant, expect: '' }, look)
+      t.diagnostic(`${await diffOf(source, { ...syncMutant, expect: '' })}\n${found ?? 'not found'}`)
       assert.notEqual(found, undefined)
     })
   }
 }
 
-describe('the power-cut campaign misses a sync of the store', () => testPlants(STORE, STORE_SYNCS, storeComplaint))
-describe('the power-cut campaign finds a lie of the store', () => testPlants(STORE, STORE_LIES, storeComplaint))
+describe('the power-cut campaign misses a sync of the store', () => testMutants(STORE, STORE_SYNCS, storeComplaint))
+describe('the power-cut campaign finds a lie of the store', () => testMutants(STORE, STORE_LIES, storeComplaint))
 describe('the power-cut check misses a sync of the data directory', () =>
-  testPlants(PLATFORM, PLATFORM_SYNCS, platformComplaint))
+  testMutants(PLATFORM, PLATFORM_SYNCS, platformComplaint))
 
 test('every sync of the store is among those taken out', async () => {
   const places: string[] = []

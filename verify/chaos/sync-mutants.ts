@@ -2,7 +2,7 @@
 import type { Mutant } from '../model/mutant.ts'
 
 /** What is changed; what the campaign then says is its own affair. */
-export interface Plant extends Omit<Mutant, 'expect'> {
+export interface SyncMutant extends Omit<Mutant, 'expect'> {
   /** The seed that showed it first, to be tried before the others. */
   readonly seed?: number
   /** How many states of that seed are reopened, where the usual number shows nothing. */
@@ -10,7 +10,7 @@ export interface Plant extends Omit<Mutant, 'expect'> {
 }
 
 /** The syncs of `packages/store/src`. */
-export const STORE_SYNCS: readonly Plant[] = [
+export const STORE_SYNCS: readonly SyncMutant[] = [
   {
     name: 'a group is acknowledged without a sync',
     file: 'journal/appender.ts',
@@ -20,13 +20,13 @@ export const STORE_SYNCS: readonly Plant[] = [
   {
     name: 'the header of a new segment is not synced',
     seed: 2,
-    file: 'journal/new-segment.ts',
+    file: 'journal/segment-files.ts',
     find: 'await directory.sync(file)',
     replace: '',
   },
   {
     name: 'the name of a new segment is not synced',
-    file: 'journal/new-segment.ts',
+    file: 'journal/segment-files.ts',
     find: 'await directory.syncNames()',
     replace: '',
   },
@@ -80,7 +80,7 @@ export const STORE_SYNCS: readonly Plant[] = [
 ]
 
 /** Promises of `packages/store/src` that are given too early, or not written down at all. */
-export const STORE_LIES: readonly Plant[] = [
+export const STORE_LIES: readonly SyncMutant[] = [
   {
     name: 'a group is acknowledged while its sync is under way',
     file: 'journal/appender.ts',
@@ -115,7 +115,7 @@ export const STORE_LIES: readonly Plant[] = [
 ]
 
 /** The syncs of `packages/platform/src`: those of keys, markers and the directories above them. */
-export const PLATFORM_SYNCS: readonly Plant[] = [
+export const PLATFORM_SYNCS: readonly SyncMutant[] = [
   {
     name: 'a small file is not synced',
     file: 'disk/durable-file.ts',

@@ -7,7 +7,8 @@
  *
  * To refuse is right: a `CairnError` that is no defect. Anything else thrown, and anything that takes a second, is a find.
  */
-import { CairnError, SeededRandom } from '@cairn/kernel'
+import { CairnError } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { Coverage } from './coverage.ts'
 import { mutate } from './mutate.ts'
 import { reshape, type Shape } from './reshape.ts'

@@ -2,7 +2,7 @@
 import { test } from 'node:test'
 import { WRITER } from '../simulator/settings.ts'
 import { readInputs } from './corpus.ts'
-import { Neighbourhood, requestOf, type Trouble } from './neighbourhood.ts'
+import { FuzzCluster, requestOf, type Trouble } from './fuzz-cluster.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -47,14 +47,10 @@ const TROUBLES: Readonly<Record<string, Trouble>> = {
 
 for (const [what, trouble] of Object.entries(TROUBLES)) {
   test(`every answer is one the API tells of while ${what}`, async () => {
-    const neighbourhood = await Neighbourhood.open()
-    await neighbourhood.suffer(trouble)
-    const inputs = [
-      ...neighbourhood.seeds(),
-      ...readInputs('corpus', 'requests'),
-      ...readInputs('crashers', 'requests'),
-    ]
-    for (const request of inputs.map(requestOf)) if (request !== undefined) await neighbourhood.hold(request)
-    await neighbourhood.close()
+    const fuzzCluster = await FuzzCluster.open()
+    await fuzzCluster.suffer(trouble)
+    const inputs = [...fuzzCluster.seeds(), ...readInputs('corpus', 'requests'), ...readInputs('crashers', 'requests')]
+    for (const request of inputs.map(requestOf)) if (request !== undefined) await fuzzCluster.hold(request)
+    await fuzzCluster.close()
   })
 }

@@ -7,11 +7,11 @@ import type { Watch } from './watchdog.ts'
 const LOOKS = 10
 const STDERR = 2
 
-const { count, input, crashers, patienceMs } = workerData as Watch
+const { count, input, crashers, timeoutMs } = workerData as Watch
 const nobody = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 let seen = 0
 for (let looks = 0; looks < LOOKS; ) {
-  Atomics.wait(nobody, 0, 0, patienceMs / LOOKS)
+  Atomics.wait(nobody, 0, 0, timeoutMs / LOOKS)
   const begun = Atomics.load(count, 0)
   looks = begun > 0 && begun === seen ? looks + 1 : 0
   seen = begun

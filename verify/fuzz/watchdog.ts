@@ -12,7 +12,7 @@ export interface Watch {
   readonly input: Uint8Array
   /** Where an input that does not end is added, in base64, as a line. */
   readonly crashers: string
-  readonly patienceMs: number
+  readonly timeoutMs: number
 }
 
 export class Watchdog implements AsyncDisposable {
@@ -20,10 +20,10 @@ export class Watchdog implements AsyncDisposable {
   readonly #thread: Worker
 
   /** For inputs of at most so many bytes. */
-  constructor(bytesMax: number, crashers: string, patienceMs: number) {
+  constructor(bytesMax: number, crashers: string, timeoutMs: number) {
     const count = new Int32Array(new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT))
     const input = new Uint8Array(new SharedArrayBuffer(bytesMax))
-    this.#watch = { count, input, crashers, patienceMs }
+    this.#watch = { count, input, crashers, timeoutMs }
     this.#thread = new Worker(new URL('watchdog-thread.ts', import.meta.url), { workerData: this.#watch, execArgv: [] })
   }
 

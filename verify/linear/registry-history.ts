@@ -1,12 +1,13 @@
 /** Clients of one registry on a virtual machine, all at once, and what each of them was answered when. */
-import { KERNEL_METRICS, SeededRandom } from '@cairn/kernel'
+import { KERNEL_METRICS } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Head, itemHash, type LiveItem, type NameItem } from '@cairn/names'
 import { INGRESS_METRICS } from '@cairn/platform'
 import { type Address, addressOf } from '@cairn/wire'
 import { REGISTRY_METRICS } from '../../services/registry/src/metrics.ts'
 import { RegistryLife } from '../chaos/registry/registry-life.ts'
 import type { RegistryModule } from '../chaos/registry/registry-module.ts'
-import { PEOPLE, signatureOf } from '../chaos/registry/registry-people.ts'
+import { signatureOf, TEST_SIGNERS } from '../chaos/registry/registry-signers.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import type { Operation } from './checker.ts'
 import { headText, NOTHING, type RegistryCall, type RegistryResult } from './registry-spec.ts'
@@ -158,10 +159,10 @@ class Client {
 
   async #approve({ proposal, input }: Proposed): Promise<void> {
     const { life } = this.#recorder
-    const person = PEOPLE[Math.floor(this.#random.next() * PEOPLE.length)]
-    if (person === undefined) return
-    const { id: signer } = person.signer
-    const body = { signer_id: signer, sig: signatureOf(person, input) }
+    const testSigner = TEST_SIGNERS[Math.floor(this.#random.next() * TEST_SIGNERS.length)]
+    if (testSigner === undefined) return
+    const { id: signer } = testSigner.signer
+    const body = { signer_id: signer, sig: signatureOf(testSigner, input) }
     await this.#recorder.note(
       this.#name,
       async () => await life.ask('POST', `/registry/approvals/${proposal}`, body),

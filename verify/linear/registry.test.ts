@@ -58,8 +58,8 @@ test('a planted stale read is rejected', async () => {
   // What came later cannot openFaultWindow it, and would only have to be tried in every order.
   const until = operations.filter(({ invoked }) => invoked <= stale.responded)
   assert.equal(verdictOf({ genesis, operations: until }).isLinearizable, true, 'as it was, it holds')
-  const planted = until.map((each) => (each === stale ? { ...each, result: genesis } : each))
-  assert.equal(verdictOf({ genesis, operations: planted }).isLinearizable, false)
+  const broken = until.map((each) => (each === stale ? { ...each, result: genesis } : each))
+  assert.equal(verdictOf({ genesis, operations: broken }).isLinearizable, false)
 })
 
 test('a registry that lets reads lag behind its acknowledgements is rejected', async (t) => {

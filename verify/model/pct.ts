@@ -1,4 +1,4 @@
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { Model } from './model.ts'
 import { beginOutcome, endOutcome, type Outcome, recordFault } from './outcome.ts'
 import { shrinkFailures } from './shrink.ts'

@@ -8,7 +8,7 @@ import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { plant } from './mutants.ts'
+import { switchMutants } from './mutants.ts'
 import { collect, runTest } from './tests.ts'
 
 /** A file to be loaded with its faults, and the number of the first one. */
@@ -98,7 +98,7 @@ async function load({ root, faulty, testFiles, active }: LoadRequest): Promise<L
       // A test may load a second copy of a module under another query.
       const found = firstIds.get(url.replace(/\?.*$/, ''))
       if (found === undefined) return next(url, context)
-      const { source } = plant(found.file, readFileSync(join(root, found.file), 'utf8'), found.firstId)
+      const { source } = switchMutants(found.file, readFileSync(join(root, found.file), 'utf8'), found.firstId)
       return { format: 'module-typescript', source, shortCircuit: true }
     },
   })

@@ -28,7 +28,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
       ['root === undefined', 'false'],
     ],
   },
-  { file: 'packages/tlog/src/entry-bundle.ts', why: BOUNDS_WORK, faults: [['entries.length === width', 'false']] },
+  { file: 'packages/tlog/src/tile.ts', why: BOUNDS_WORK, faults: [['entries.length === width', 'false']] },
   {
     file: 'packages/tlog/src/frontier.ts',
     why: 'The constructor refuses any size that its peaks do not make up, so there always is a peak to join.',
@@ -37,7 +37,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
       ["'Internal'", "''"],
     ],
   },
-  { file: 'packages/tlog/src/map-hash.ts', why: TYPES, faults: [['path[depth >> 3] ?? 0', 'path[depth >> 3]']] },
+  { file: 'packages/tlog/src/merkle-map.ts', why: TYPES, faults: [['path[depth >> 3] ?? 0', 'path[depth >> 3]']] },
   {
     file: 'packages/tlog/src/merkle-map.ts',
     why: 'Keeps a hash so that it is made once; made again it is the same.',
@@ -277,7 +277,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
     faults: [['this.#parents.push(parent)', 'this.#parents.unshift(parent)']],
   },
   {
-    file: 'packages/kernel/src/policy/sleep.ts',
+    file: 'packages/kernel/src/clock.ts',
     why: ONCE,
     faults: [
       ['{ once: true }', '{}'],
@@ -285,7 +285,7 @@ export const EXPLANATIONS: readonly Explanation[] = [
     ],
   },
   {
-    file: 'packages/kernel/src/policy/sleep.ts',
+    file: 'packages/kernel/src/clock.ts',
     why: 'Only a signal that is there can call this.',
     faults: [['signal !== undefined', 'true']],
   },

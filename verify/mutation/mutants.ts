@@ -19,7 +19,7 @@ export interface Mutant {
   readonly after: string
 }
 
-export interface Planted {
+export interface SwitchedSource {
   readonly mutants: readonly Mutant[]
   readonly source: string
 }
@@ -35,7 +35,7 @@ const TYPED_EXPRESSION = /^TS(As|Satisfies|NonNull|Instantiation)Expression$/
 const FUNCTION = /Function(Expression|Declaration)$/
 
 /** Finds the faults of a file, numbers them from `firstId`, and writes the file with all of them in it. */
-export function plant(file: string, source: string, firstId: number): Planted {
+export function switchMutants(file: string, source: string, firstId: number): SwitchedSource {
   const { program, errors } = parseSync(file, source, { lang: 'ts', preserveParens: true })
   const [problem] = errors
   if (problem !== undefined || !isSyntax(program)) throw new Error(`${file} cannot be parsed: ${problem?.message}`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { plant } from './mutants.ts'
+import { switchMutants } from './mutants.ts'
 import { renderRecord, renderRow } from './report.ts'
 import { findMutants, MutationRun, type Outcome, runDry } from './runner.ts'
 
@@ -42,7 +42,7 @@ test('a sample comes out as it was made: faults that are found, missed, endless,
 
 /** What every fault in a piece of code turns it into. */
 function faults(code: string): string[] {
-  return plant('sample.ts', code, 1).mutants.map(({ after }) => after)
+  return switchMutants('sample.ts', code, 1).mutants.map(({ after }) => after)
 }
 
 test('each kind of syntax has its faults', () => {

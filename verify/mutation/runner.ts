@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Loaded, LoadRequest, Ran, RunRequest } from './child.ts'
-import { type Mutant, plant } from './mutants.ts'
+import { type Mutant, switchMutants } from './mutants.ts'
 
 export type Status = 'killed' | 'endless' | 'survived' | 'unreached'
 
@@ -54,9 +54,9 @@ export interface Campaign {
 const BATCH = 25
 /** Far above what any machine's bad day explains, in switches passed and in time. */
 const limitOf = ({ passes }: Ran): number => passes * 5 + 200_000
-const patienceMs = ({ ms }: Ran): number => ms * 10 + 10_000
-const LOAD_PATIENCE_MS = 60_000
-const DRY_PATIENCE_MS = 120_000
+const timeoutMs = ({ ms }: Ran): number => ms * 10 + 10_000
+const LOAD_TIMEOUT_MS = 60_000
+const DRY_TIMEOUT_MS = 120_000
 const TOO_SLOW_MS = 5_000
 const QUICK_MS = 200
 
@@ -71,8 +71,8 @@ export function findMutants(root: string, sources: readonly string[]): Keyed[] {
   const found: Keyed[] = []
   for (const file of sources) {
     const text = readFileSync(join(root, file), 'utf8')
-    const version = digest([plant(file, text, 1).source])
-    const { mutants } = plant(file, text, found.length + 1)
+    const version = digest([switchMutants(file, text, 1).source])
+    const { mutants } = switchMutants(file, text, found.length + 1)
     found.push(...mutants.map((mutant, at) => ({ ...mutant, key: `${file} ${version} ${at}` })))
   }
   return found
@@ -91,11 +91,11 @@ class Worker {
   }
 
   /** The answer, or nothing when the process has ended or takes too long; it is of no more use then. */
-  async ask<Answer>(request: LoadRequest | RunRequest, patience: number): Promise<Answer | undefined> {
-    const patient = new AbortController()
+  async ask<Answer>(request: LoadRequest | RunRequest, timeLimitMs: number): Promise<Answer | undefined> {
+    const timer = new AbortController()
     const answer = new Promise<unknown>((resolve) => {
       this.#answer = resolve
-      wait(patience, undefined, { signal: patient.signal }).then(
+      wait(timeLimitMs, undefined, { signal: timer.signal }).then(
         () => resolve(undefined),
         () => undefined,
       )
@@ -103,7 +103,7 @@ class Worker {
     if (this.#child.connected) this.#child.send(request)
     else this.#answer?.(undefined)
     const value = await answer
-    patient.abort()
+    timer.abort()
     if (value === undefined) this.end()
     return value as Answer | undefined
   }
@@ -219,7 +219,7 @@ export class MutationRun {
   async #tryLoading(mutant: Keyed, tests: readonly Ran[]): Promise<Pick<Outcome, 'status' | 'by' | 'why'>> {
     const worker = new Worker()
     const request = this.#loadRequest(mutant.file, this.#filesOf(tests), mutant.id)
-    const loaded = await worker.ask<Loaded>(request, LOAD_PATIENCE_MS)
+    const loaded = await worker.ask<Loaded>(request, LOAD_TIMEOUT_MS)
     const failure = loaded === undefined ? HUNG : loaded.failure
     const failed = failure === '' ? await this.#try(worker, mutant, tests) : undefined
     worker.end()
@@ -230,7 +230,7 @@ export class MutationRun {
   async #load(mutants: readonly Keyed[]): Promise<Worker> {
     const files = this.#filesOf(mutants.flatMap(({ id }) => this.#covering.get(id) ?? []))
     const worker = new Worker()
-    await worker.ask<Loaded>(this.#loadRequest(mutants[0]?.file ?? '', files, 0), LOAD_PATIENCE_MS)
+    await worker.ask<Loaded>(this.#loadRequest(mutants[0]?.file ?? '', files, 0), LOAD_TIMEOUT_MS)
     return worker
   }
 
@@ -250,7 +250,7 @@ export class MutationRun {
     const cost = ({ test, ms }: Ran): number => (isBeside(test, mutant) ? ms / 5 : ms)
     for (const dry of tests.toSorted((a, b) => cost(a) - cost(b))) {
       const request: RunRequest = { kind: 'run', active: mutant.id, test: dry.test, limit: limitOf(dry) }
-      const ran = await worker.ask<Ran>(request, patienceMs(dry))
+      const ran = await worker.ask<Ran>(request, timeoutMs(dry))
       if (ran === undefined) return { ...dry, result: 'endless', why: HUNG }
       if (ran.result !== 'passed') return ran
     }
@@ -259,7 +259,7 @@ export class MutationRun {
 
   async #passes(worker: Worker, tests: readonly Ran[]): Promise<boolean> {
     for (const { test, ...dry } of tests) {
-      const ran = await worker.ask<Ran>({ kind: 'run', active: 0, test, limit: null }, patienceMs({ test, ...dry }))
+      const ran = await worker.ask<Ran>({ kind: 'run', active: 0, test, limit: null }, timeoutMs({ test, ...dry }))
       if (ran?.result !== 'passed') return false
     }
     return true
@@ -283,12 +283,12 @@ export async function runDry(root: string, mutants: readonly Keyed[], testFiles:
   for (const { file, id } of mutants) if (!firstIds.has(file)) firstIds.set(file, id)
   const faulty = Array.from(firstIds, ([file, firstId]) => ({ file, firstId }))
   const worker = new Worker()
-  const loaded = await worker.ask<Loaded>({ kind: 'load', root, faulty, testFiles, active: 0 }, LOAD_PATIENCE_MS)
+  const loaded = await worker.ask<Loaded>({ kind: 'load', root, faulty, testFiles, active: 0 }, LOAD_TIMEOUT_MS)
   if (loaded === undefined || loaded.failure !== '') throw new Error(`The tests cannot be loaded: ${loaded?.failure}`)
   const ran: Ran[] = []
   const leftOut: string[] = []
   for (const test of loaded.tests) {
-    const one = await worker.ask<Ran>({ kind: 'run', active: 0, test, limit: null }, DRY_PATIENCE_MS)
+    const one = await worker.ask<Ran>({ kind: 'run', active: 0, test, limit: null }, DRY_TIMEOUT_MS)
     if (one === undefined) throw new Error(`${test} does not end.`)
     if (one.result === 'passed' && one.ms < TOO_SLOW_MS) ran.push(one)
     else leftOut.push(`${test}: ${one.why || `${Math.round(one.ms)} ms`}`)

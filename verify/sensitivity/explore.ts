@@ -1,5 +1,4 @@
 /** The models alone, without their mutants: which of them shows a fault, and how. Runs in the tree with the plant. */
-
 import { EDGE } from '../model/edge/cores.ts'
 import { FLIGHTS } from '../model/edge/flights.ts'
 import { KEPT_CHUNKS } from '../model/edge/kept-chunks.ts'
@@ -19,8 +18,8 @@ import { REGISTRY } from '../model/registry/cores.ts'
 import { COMPACTION_AND_READS } from '../model/store/compaction.ts'
 import { STORE } from '../model/store/cores.ts'
 import { DEDUPE } from '../model/store/dedupe.ts'
-import { LAST_SECOND } from '../model/store/last-second.ts'
 import { BUDGET, PACER } from '../model/store/pacer.ts'
+import { LAST_SECOND } from '../model/store/sliding-window.ts'
 import { MISSING_AND_SWEEPER, PUT_AND_SWEEPER } from '../model/store/sweeper.ts'
 import { modelsOf, type Source, type Suite } from '../model/suite.ts'
 

@@ -15,7 +15,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { ModelGroup } from './explore.ts'
-import { PLANTS, type Plant } from './plants.ts'
+import { PLANTED_FAULTS, type PlantedFault } from './planted-faults.ts'
 import {
   CONTROL,
   DOCUMENT,
@@ -27,7 +27,7 @@ import {
   renderDocument,
 } from './results.ts'
 import type { Simulator } from './simulate.ts'
-import { type Reach, reachOf, runTool, SEED_BOUNDS, TOOLS, TOWN_BOUNDS, type Tool, type Verdict } from './tools.ts'
+import { CLUSTER_BOUNDS, type Reach, reachOf, runTool, SEED_BOUNDS, TOOLS, type Tool, type Verdict } from './tools.ts'
 import { Tree } from './tree.ts'
 
 const { values, positionals } = parseArgs({
@@ -56,13 +56,13 @@ if (word === 'in-models') {
   finish(await exploreGroups(rest as ModelGroup[]))
 } else if (word === 'in-cluster') {
   const { simulateClusters } = await import('./cluster.ts')
-  finish(await simulateClusters(TOWN_BOUNDS, say))
+  finish(await simulateClusters(CLUSTER_BOUNDS, say))
 } else if (word === 'in-simulators') {
   const { simulateSeeds } = await import('./simulate.ts')
   const { complaint } = await simulateSeeds(rest as Simulator[], SEED_BOUNDS, say)
   finish(complaint)
 } else {
-  if (!values.table) await plantAll(positionals, Number(values.seconds ?? Number.POSITIVE_INFINITY))
+  if (!values.table) await judgeAll(positionals, Number(values.seconds ?? Number.POSITIVE_INFINITY))
   writeFileSync(DOCUMENT, renderDocument(readResults()))
 }
 
@@ -72,45 +72,46 @@ function finish(complaint: string | undefined): void {
 }
 
 /** Goes on where the last run stopped; plants that are named begin anew. */
-async function plantAll(ids: readonly string[], secondsMax: number): Promise<void> {
+async function judgeAll(ids: readonly string[], secondsMax: number): Promise<void> {
   const endsAt = performance.now() + 1000 * secondsMax
-  const unknown = ids.find((id) => !PLANTS.some((plant) => plant.id === id))
-  if (unknown !== undefined) throw new Error(`There is no plant ${unknown}; verify/sensitivity/plants.ts has them all.`)
+  const unknown = ids.find((id) => !PLANTED_FAULTS.some((planted) => planted.id === id))
+  if (unknown !== undefined)
+    throw new Error(`There is no plant ${unknown}; verify/sensitivity/planted-faults.ts has them all.`)
   if (values.only === undefined && !values.again) for (const id of ids) forgetRow(id)
   using tree = new Tree(values.revision)
   const [part = 1, parts = 1] = values.part.split('/').map(Number)
-  const mine = PLANTS.filter((_, at) => at % parts === part - 1)
+  const mine = PLANTED_FAULTS.filter((_, at) => at % parts === part - 1)
   const chosen = mine.filter(({ id }) => ids.length === 0 || ids.includes(id))
-  if (values.again) return await plantAgain(tree, chosen, endsAt)
+  if (values.again) return await judgeAgain(tree, chosen, endsAt)
   // What the simulators say of all of them first: it is what is most worth knowing if time is short.
   for (const isShort of [true, false]) {
-    for (const plant of chosen) {
-      for (let tool = nextTool(plant, tree); tool !== undefined; tool = nextTool(plant, tree)) {
+    for (const planted of chosen) {
+      for (let tool = nextTool(planted, tree); tool !== undefined; tool = nextTool(planted, tree)) {
         if (isShort && (tool === 'campaigns' || tool === 'tests')) break
         if (performance.now() > endsAt) return
-        const verdict = await judge(tree, plant, tool, endsAt)
+        const verdict = await judge(tree, planted, tool, endsAt)
         if (verdict === undefined) return
-        say(`${plant.id}: ${tool} ${JSON.stringify(verdict)}`)
-        keepVerdict(plant.id, tree.revision, tool, verdict)
+        say(`${planted.id}: ${tool} ${JSON.stringify(verdict)}`)
+        keepVerdict(planted.id, tree.revision, tool, verdict)
       }
     }
   }
 }
 
 /** The cluster has become stricter since it was first asked: those it has not been asked about again. */
-async function plantAgain(tree: Tree, plants: readonly Plant[], endsAt: number): Promise<void> {
-  for (const plant of plants) {
-    if (readResults()[plant.id]?.again?.revision === tree.revision) continue
+async function judgeAgain(tree: Tree, plantedFaults: readonly PlantedFault[], endsAt: number): Promise<void> {
+  for (const planted of plantedFaults) {
+    if (readResults()[planted.id]?.again?.revision === tree.revision) continue
     if (performance.now() > endsAt) return
-    const verdict = await judge(tree, plant, 'cluster', endsAt)
+    const verdict = await judge(tree, planted, 'cluster', endsAt)
     if (verdict === undefined) return
-    say(`${plant.id}: cluster ${JSON.stringify(verdict)}`)
-    keepAgain(plant.id, tree.revision, verdict)
+    say(`${planted.id}: cluster ${JSON.stringify(verdict)}`)
+    keepAgain(planted.id, tree.revision, verdict)
   }
 }
 
 /** The simulators are always run; of the others, whichever is first to find it ends the search. */
-function nextTool({ id }: Plant, { hasSimulator }: Tree): Tool | undefined {
+function nextTool({ id }: PlantedFault, { hasSimulator }: Tree): Tool | undefined {
   const verdicts = readResults()[id]?.verdicts ?? {}
   const only = TOOLS.find((tool) => tool === values.only)
   if (only !== undefined) return verdicts[only] === undefined ? only : undefined
@@ -125,9 +126,9 @@ function nextTool({ id }: Plant, { hasSimulator }: Tree): Tool | undefined {
  * What depends on the time counts only if it is content with the tree as it was committed: campaigns over sockets, and
  * whatever does not end. Models, seeds and tests were content with that before it was committed. Nothing if time is over.
  */
-async function judge(tree: Tree, plant: Plant, tool: Tool, endsAt: number): Promise<Verdict | undefined> {
-  const reach = reachOf(plant.file)
-  const run = async (): Promise<Verdict> => await tree.with(plant, async () => await runTool(tool, reach, tree.root))
+async function judge(tree: Tree, planted: PlantedFault, tool: Tool, endsAt: number): Promise<Verdict | undefined> {
+  const reach = reachOf(planted.file)
+  const run = async (): Promise<Verdict> => await tree.with(planted, async () => await runTool(tool, reach, tree.root))
   const verdict = await run()
   // What happens over sockets and in real time may happen by chance: then it does not happen again.
   if (tool === 'campaigns' && verdict.tag === 'found' && (await run()).tag === 'missed')
@@ -135,7 +136,7 @@ async function judge(tree: Tree, plant: Plant, tool: Tool, endsAt: number): Prom
   if (verdict.tag !== 'late' && (verdict.tag !== 'found' || tool !== 'campaigns')) return verdict
   const control = await controlOf(tree, tool, reach, endsAt)
   if (control === undefined) return undefined
-  if (control.tag === 'found') throw new Error(`The ${tool} complain without ${plant.id} as well: ${control.says}`)
+  if (control.tag === 'found') throw new Error(`The ${tool} complain without ${planted.id} as well: ${control.says}`)
   // What takes too long with the plant, and long without it, says nothing.
   const isQuick = control.tag === 'missed' && control.seconds < verdict.seconds / 2
   return verdict.tag === 'late' && !isQuick ? verdict : { ...verdict, tag: 'found' }

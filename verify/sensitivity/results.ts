@@ -1,7 +1,7 @@
 /** What is known so far, kept after every tool so that a run may stop anywhere; and the table made of it. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { PLANTS, type Plant } from './plants.ts'
+import { PLANTED_FAULTS, type PlantedFault } from './planted-faults.ts'
 import { TOOLS, type Tool, type Verdict } from './tools.ts'
 
 const RESULTS = fileURLToPath(new URL('results.json', import.meta.url))
@@ -50,7 +50,7 @@ function write(results: Results): void {
   renameSync(`${RESULTS}.new`, RESULTS)
 }
 
-const EXPECTED: Readonly<Record<Plant['expects'], Tool | undefined>> = {
+const EXPECTED: Readonly<Record<PlantedFault['expects'], Tool | undefined>> = {
   model: 'models',
   simulator: 'simulators',
   campaign: 'campaigns',
@@ -79,11 +79,11 @@ export function firstFinder(verdicts: Row['verdicts']): Tool | undefined {
 }
 
 export function renderDocument(results: Results): string {
-  const rows = PLANTS.flatMap((plant) => {
-    const row = results[plant.id]
-    return row === undefined ? [] : [rowOf(plant, row)]
+  const rows = PLANTED_FAULTS.flatMap((planted) => {
+    const row = results[planted.id]
+    return row === undefined ? [] : [rowOf(planted, row)]
   })
-  const revisions = new Set(PLANTS.flatMap(({ id }) => results[id]?.revisions ?? []))
+  const revisions = new Set(PLANTED_FAULTS.flatMap(({ id }) => results[id]?.revisions ?? []))
   return `${HEAD}
 ${summaryOf(results)} Trees: ${[...revisions].join(', ')}.
 
@@ -93,14 +93,14 @@ ${rows.join('\n')}
 ${missesOf(results)}${FOOT}`
 }
 
-function rowOf(plant: Plant, { verdicts, again }: Row): string {
+function rowOf(planted: PlantedFault, { verdicts, again }: Row): string {
   const finder = firstFinder(verdicts)
   const verdict = finder === undefined ? undefined : verdicts[finder]
   const found = verdict?.tag === 'found' ? verdict : undefined
-  const expected = EXPECTED[plant.expects]
+  const expected = EXPECTED[planted.expects]
   const cells = [
-    plant.name,
-    `\`${plant.file}\``,
+    planted.name,
+    `\`${planted.file}\``,
     expected === undefined ? 'nothing' : WORDS[expected],
     simulatorCell(verdicts.simulators),
     simulatorCell(verdicts.cluster),
@@ -139,7 +139,7 @@ function cell(text: string): string {
 }
 
 function summaryOf(results: Results): string {
-  const rows = PLANTS.flatMap(({ id }) => results[id] ?? [])
+  const rows = PLANTED_FAULTS.flatMap(({ id }) => results[id] ?? [])
   const judged = rows.filter(({ verdicts }) => isJudged(verdicts))
   const found = judged.filter(({ verdicts }) => firstFinder(verdicts) !== undefined)
   const reached = rows.filter(
@@ -149,7 +149,7 @@ function summaryOf(results: Results): string {
   const again = rows.flatMap((row) => (row.again === undefined || row.again.verdict.tag === 'unreached' ? [] : row))
   const trees = new Set(again.map((row) => row.again?.revision))
   const stricter = `The cluster as it is on ${[...trees].join(', ')} had ${again.length} of them again and found ${again.filter((row) => isFound(row.again?.verdict)).length}, where it had found ${again.filter(({ verdicts }) => isFound(verdicts.cluster)).length}.`
-  return `${PLANTS.length} plants, ${judged.length} of them judged: ${found.length} found, ${judged.length - found.length} missed. Simulators run the code of ${reached.length} of them and found ${bySimulator.length}. ${stricter}`
+  return `${PLANTED_FAULTS.length} plants, ${judged.length} of them judged: ${found.length} found, ${judged.length - found.length} missed. Simulators run the code of ${reached.length} of them and found ${bySimulator.length}. ${stricter}`
 }
 
 function isFound(verdict: Verdict | undefined): boolean {
@@ -157,7 +157,7 @@ function isFound(verdict: Verdict | undefined): boolean {
 }
 
 function missesOf(results: Results): string {
-  const missed = PLANTS.filter(({ id }) => {
+  const missed = PLANTED_FAULTS.filter(({ id }) => {
     const row = results[id]
     return row !== undefined && isJudged(row.verdicts) && firstFinder(row.verdicts) === undefined
   })
@@ -179,7 +179,7 @@ function missesOf(results: Results): string {
 const FOUND_SINCE: Readonly<Record<string, string>> = {
   'dedupe-before-sync': 'packages/store/test/storage.test.ts',
   'cached-after-removal': 'packages/store/test/storage.test.ts',
-  'signature-prefix': 'packages/platform/src/crypto-system.test.ts',
+  'signature-prefix': 'packages/platform/src/crypto.test.ts',
   'torn-reload': 'packages/platform/src/config/store.test.ts',
   'lease-timer-rings-once': 'packages/mailbox/test/mailboxes.test.ts',
   'failed-ack-strands': 'packages/mailbox/test/mailboxes.test.ts',
@@ -203,7 +203,7 @@ const HARMLESS: Readonly<Record<string, string>> = {
 const HEAD = `# What the tools find
 
 Faults planted on purpose, one line of the source each, of the kind that somebody in a hurry writes. The list
-(\`verify/sensitivity/plants.ts\`), with the tool that ought to find each, was committed before the first run. Every plant
+(\`verify/sensitivity/planted-faults.ts\`), with the tool that ought to find each, was committed before the first run. Every plant
 is put into a copy of the tree, and the tools are tried until one complains: the models of the code it is in; the
 simulators that run it, up to 200 seeds of each or 15 s in all (30 s for the first rows); the tests beside the code, of
 that package alone (90 s); power cuts, fault and real-process campaigns (45 s; these were tried before the tests for the

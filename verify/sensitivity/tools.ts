@@ -148,11 +148,11 @@ export type Verdict =
 
 /** What a simulator may take, and every other tool. */
 export const SEED_BOUNDS = { seedsMax: 200, secondsMax: 15 }
-export const TOWN_BOUNDS = { seedsMax: 100, secondsMax: 60 }
+export const CLUSTER_BOUNDS = { seedsMax: 100, secondsMax: 60 }
 const SECONDS_MAX: Readonly<Record<Tool, number>> = {
   models: 60,
   simulators: SEED_BOUNDS.secondsMax,
-  cluster: TOWN_BOUNDS.secondsMax,
+  cluster: CLUSTER_BOUNDS.secondsMax,
   campaigns: 45,
   tests: 90,
 }

@@ -22,7 +22,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { applyMutant } from '../model/mutant.ts'
-import type { Plant } from './plants.ts'
+import type { PlantedFault } from './planted-faults.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const OURS = 'verify/sensitivity'
@@ -52,11 +52,11 @@ export class Tree implements Disposable {
   }
 
   /** Runs `use` while the plant is in the tree; without a plant the tree is as it was committed. */
-  async with<T>(plant: Plant | undefined, use: () => Promise<T>): Promise<T> {
-    if (plant === undefined) return await use()
-    const path = join(this.root, plant.file)
+  async with<T>(planted: PlantedFault | undefined, use: () => Promise<T>): Promise<T> {
+    if (planted === undefined) return await use()
+    const path = join(this.root, planted.file)
     const sound = readFileSync(path, 'utf8')
-    writeFileSync(path, applyMutant(sound, { ...plant, expect: '' }))
+    writeFileSync(path, applyMutant(sound, { ...planted, expect: '' }))
     try {
       return await use()
     } finally {

@@ -7,7 +7,8 @@
  *
  * What is seen, and when, is the same as if every poll had been evaluated.
  */
-import { sleep, type VirtualClock } from '@cairn/kernel'
+import { sleep } from '@cairn/kernel'
+import { type VirtualClock } from '@cairn/kernel/testing'
 
 export class ConditionPoller {
   readonly #clock: VirtualClock

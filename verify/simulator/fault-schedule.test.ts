@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { VirtualWorld } from '../virtual/world.ts'
 import { SERVICE_NAMES } from './answer.ts'
 import { Cluster } from './cluster.ts'

@@ -6,7 +6,7 @@
  * Most may overlap. Some may not, bit rot first of all: it waits until nobody works, everything else is mended and every object has its
  * copies again, and it is mended, by a scrub, before the next fault begins. Two copies can stand the loss of one.
  */
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { Cluster } from './cluster.ts'
 import { FAULTS } from './faults/all.ts'
 import type { EndFault, FaultKind, ScheduledFault } from './faults/fault.ts'

@@ -5,7 +5,8 @@
  *
  * A step has its own dice, so that leaving one out changes no other: that is how a failing seed is made small.
  */
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { SERVICE_NAMES, type ServiceName } from './answer.ts'
 import { FAULT_KINDS, type FaultKind, type ScheduledFault } from './faults/fault.ts'
 import { NODE_NAMES, WRITER } from './settings.ts'

@@ -1,4 +1,4 @@
-import type { VirtualClock } from '@cairn/kernel'
+import type { VirtualClock } from '@cairn/kernel/testing'
 
 /** The events of one seed in order, with their virtual time, for a failure report. */
 export class SeedTrace {

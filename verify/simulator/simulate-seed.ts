@@ -6,7 +6,7 @@
  * Safety: nothing a client was told is ever untrue. Liveness: once nothing is wrong any more, everything is well again
  * within a stated time, every queue runs empty and every node stops when it is told to, with nothing left behind.
  */
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { VirtualWorld } from '../virtual/world.ts'
 import type { ServiceName } from './answer.ts'
 import { Cluster } from './cluster.ts'

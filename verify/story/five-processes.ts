@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { firstLine, NODE_WAIT_MS } from '../../cli/test/processes.ts'
 import { freePorts } from '../../node/test/free-ports.ts'
-import type { Machines, Town, Urls } from './town.ts'
+import type { Deployment, Testbed, Urls } from './testbed.ts'
 
 export const FIVE = ['storage', 'registry', 'index', 'edge', 'interop'] as const
 export type ServiceName = (typeof FIVE)[number]
@@ -11,21 +11,21 @@ export type ServiceName = (typeof FIVE)[number]
 /** What a process said last, to be told when it does not start. */
 const WORDS_KEPT = 2000
 
-export interface FiveProcesses extends Machines {
+export interface FiveProcesses extends Deployment {
   /** `kill -9`, that one. */
   killOne(service: ServiceName): Promise<void>
 }
 
-export function fiveProcesses(town: Town, environment: Readonly<Record<string, string>>): FiveProcesses {
+export function fiveProcesses(testbed: Testbed, environment: Readonly<Record<string, string>>): FiveProcesses {
   const running = new Map<ServiceName, ChildProcess>()
   const urls = new Map<string, readonly string[]>()
   let portBase: Promise<number> | undefined
 
   const start = async (service: ServiceName, base: number): Promise<void> => {
-    const places = ['--data', town.path('operator/.cairn'), '--config', town.path('operator/cairn.toml')]
+    const places = ['--data', testbed.path('operator/.cairn'), '--config', testbed.path('operator/cairn.toml')]
     const args = ['start', '--services', service, '--port-base', String(base), ...places]
-    const node = town.place.launch(args, {
-      environment: { HOME: town.path('operator'), ...environment },
+    const node = testbed.place.launch(args, {
+      environment: { HOME: testbed.path('operator'), ...environment },
       waitMs: NODE_WAIT_MS,
     })
     // Read to the end of its life: a pipe nobody reads fills up, and then its writer waits.

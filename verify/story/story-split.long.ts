@@ -2,4 +2,4 @@
 import { fiveProcesses } from './five-processes.ts'
 import { ENVIRONMENT, playStory } from './story.ts'
 
-playStory((town) => fiveProcesses(town, ENVIRONMENT))
+playStory((testbed) => fiveProcesses(testbed, ENVIRONMENT))

@@ -1,4 +1,4 @@
 import { ENVIRONMENT, playStory } from './story.ts'
-import { oneProcess } from './town.ts'
+import { oneProcess } from './testbed.ts'
 
-playStory((town) => oneProcess(town, ENVIRONMENT))
+playStory((testbed) => oneProcess(testbed, ENVIRONMENT))

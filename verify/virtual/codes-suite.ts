@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Answer, isProblem } from './answer.ts'
 
-export type Provoke = () => Promise<Answer>
+export type Trigger = () => Promise<Answer>
 
 export interface CodedService {
   /** What provokes each code that its routes declare. */
-  readonly own: Readonly<Record<string, Provoke>>
+  readonly own: Readonly<Record<string, Trigger>>
   /** What provokes each code that the layers below know, and that clients know by another name. */
-  readonly renamed: Readonly<Record<string, Provoke>>
+  readonly renamed: Readonly<Record<string, Trigger>>
   /** Those names. */
   readonly names: Readonly<Record<string, string>>
   readonly routes: () => Promise<readonly { readonly errors?: Readonly<Record<string, number>> }[]>
@@ -24,18 +24,18 @@ export function codesSuite({ own, renamed, names, routes }: CodedService): void 
   })
 
   describe('an error is answered with its code and the status its routes declare', () => {
-    for (const [code, provoke] of Object.entries(own))
+    for (const [code, trigger] of Object.entries(own))
       test(code, async () => {
-        const answer = await provoke()
+        const answer = await trigger()
         isProblem(answer, answer.status, code)
         assert.ok((await declared()).get(code)?.has(answer.status), String(answer.status))
       })
   })
 
   describe('what is known by another name inside is answered with the name clients know', () => {
-    for (const [code, provoke] of Object.entries(renamed))
+    for (const [code, trigger] of Object.entries(renamed))
       test(code, async () => {
-        const answer = await provoke()
+        const answer = await trigger()
         isProblem(answer, answer.status, names[code] ?? assert.fail(`${code} has no other name`))
       })
   })

@@ -9,7 +9,7 @@
  * `work` calls `promise(label)` whenever it has told somebody that something is done; `check` gets what was promised
  * before the crash, and a platform on what the crash left.
  */
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { VirtualMachine, VirtualPlatform } from './machine.ts'
 import { VirtualWorld } from './world.ts'
 
@@ -40,7 +40,7 @@ export async function checkImages(machine: VirtualMachine, check: Omit<CrashChec
     images += 1
     const world = new VirtualWorld(check.seed)
     const survivor = world.machine('node', { table: image.table() })
-    await verdict(check, world, survivor.start(), image.marks, `after event ${image.prefix}: ${image.story}`)
+    await verdict(check, world, survivor.start(), image.marks, `after event ${image.prefix}: ${image.fates}`)
   }
   return images
 }

@@ -1,5 +1,5 @@
 import { canceled, sleep } from '@cairn/kernel'
-import { openReply, runTask, type Thread, type ThreadRequest } from '@cairn/platform'
+import { openReply, runTask, type Thread, type ThreadRequest } from '@cairn/platform/testing'
 import type { Life } from './life.ts'
 import type { Outside } from './outside.ts'
 

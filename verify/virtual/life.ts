@@ -8,7 +8,7 @@
  * After the end of a life nothing it awaits ever settles, and its timers never fire. The code itself is
  * not stopped, it just never hears back: exactly what a power cut looks like from inside.
  */
-import { SeededRandom, type VirtualClock } from '@cairn/kernel'
+import { SeededRandom, type VirtualClock } from '@cairn/kernel/testing'
 import { MachineClock } from './machine-clock.ts'
 import type { Trace } from './trace.ts'
 

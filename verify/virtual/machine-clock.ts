@@ -1,4 +1,5 @@
-import type { Clock, Timer, VirtualClock } from '@cairn/kernel'
+import type { Clock, Timer } from '@cairn/kernel'
+import type { VirtualClock } from '@cairn/kernel/testing'
 
 const NEVER: Timer = { cancel: () => undefined }
 

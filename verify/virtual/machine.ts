@@ -5,17 +5,10 @@
  *       ▲                              └─ kill: the process goes; everything written stays
  *       └──────────────────────────────┘
  */
-import {
-  KERNEL_METRICS,
-  LiveTopology,
-  leaks,
-  MemoryLog,
-  MemoryMetrics,
-  type MetricTable,
-  type Random,
-  SeededRandom,
-} from '@cairn/kernel'
-import { type Platform, WorkerPool } from '@cairn/platform'
+import { KERNEL_METRICS, LiveTopology, MemoryLog, MemoryMetrics, type MetricTable, type Random } from '@cairn/kernel'
+import { leaks, SeededRandom } from '@cairn/kernel/testing'
+import { type Platform } from '@cairn/platform'
+import { WorkerPool } from '@cairn/platform/testing'
 import { Drive, type DriveOptions } from './disk/drive.ts'
 import { type Mount, VirtualDisk } from './disk/virtual-disk.ts'
 import { Faults } from './faults.ts'

@@ -2,16 +2,16 @@
  * The machine's cryptography for one world. Everybody in it is asked about the same few keys and signatures again and
  * again: what was computed once is not computed again, whoever asks. Nothing of it can be seen but the time it takes.
  */
-import { Recent } from '@cairn/kernel'
+import { GenerationCache } from '@cairn/kernel'
 import { type Crypto, type Sign, systemCrypto } from '@cairn/platform'
 
 /** Keys and signatures that are remembered; a seed has a few hundred. */
 const RECENT_MAX = 2048
 
 export function rememberingCrypto(): Crypto {
-  const verdicts = new Recent<boolean>(RECENT_MAX)
-  const publicKeys = new Recent<Uint8Array>(RECENT_MAX)
-  const signers = new Recent<Sign>(RECENT_MAX)
+  const verdicts = new GenerationCache<boolean>(RECENT_MAX)
+  const publicKeys = new GenerationCache<Uint8Array>(RECENT_MAX)
+  const signers = new GenerationCache<Sign>(RECENT_MAX)
   const verify: Crypto['verify'] = (algorithm, publicKey, message, signature) =>
     remembered(verdicts, [algorithm, keyOf(publicKey), keyOf(signature), keyOf(message)], () =>
       systemCrypto.verify(algorithm, publicKey, message, signature),
@@ -31,7 +31,7 @@ export function rememberingCrypto(): Crypto {
   }
 }
 
-function remembered<V>(recent: Recent<V>, parts: readonly string[], compute: () => V): V {
+function remembered<V>(recent: GenerationCache<V>, parts: readonly string[], compute: () => V): V {
   const key = parts.join()
   const known = recent.get(key)
   if (known !== undefined) return known

@@ -9,13 +9,13 @@ import {
   capabilityAuthorizer,
   INGRESS_METRICS,
   type IngressResponse,
-  inlineInflate,
   MemoryDisk,
   makeDirectories,
   type RunningService,
   type ServiceConfig,
   type ServiceHost,
 } from '@cairn/platform'
+import { inlineInflate } from '@cairn/platform/testing'
 import {
   type Audience,
   type Caveat,
@@ -169,7 +169,7 @@ export abstract class VirtualService<C extends ServiceConfig, P> implements Open
       headers: [...Object.entries(fields).flat(), ...rawHeaders],
       body,
       peer: { address: from, kind: 'tcp' },
-      door: 'service',
+      listenerKind: 'service',
       crowded,
       signal: signal ?? new AbortController().signal,
     })

@@ -4,7 +4,8 @@
  * Time stands still while code runs and jumps to the next timer when nothing can go on, one timer at a
  * time, so a run depends on nothing but its seed.
  */
-import { SeededRandom, sleep, VirtualClock } from '@cairn/kernel'
+import { sleep } from '@cairn/kernel'
+import { SeededRandom, VirtualClock } from '@cairn/kernel/testing'
 import type { DriveOptions } from './disk/drive.ts'
 import { VirtualMachine } from './machine.ts'
 import { Links } from './network/links.ts'
@@ -62,7 +63,7 @@ export class VirtualWorld {
     watched.catch(() => undefined)
     await this.#pass(() => state.isDone, virtualMsMax)
     if (!state.isDone)
-      throw new Error(`Seed ${this.seed} is stuck: nothing is due and the work has not ended.\n${this.#story()}`)
+      throw new Error(`Seed ${this.seed} is stuck: nothing is due and the work has not ended.\n${this.#recentTrace()}`)
     return await watched
   }
 
@@ -78,7 +79,8 @@ export class VirtualWorld {
 
   async #pass(isDone: () => boolean, virtualMsMax: number): Promise<void> {
     const goesOn = (): boolean => {
-      if (this.clock.now() > virtualMsMax) throw new Error(`Seed ${this.seed} never comes to rest.\n${this.#story()}`)
+      if (this.clock.now() > virtualMsMax)
+        throw new Error(`Seed ${this.seed} never comes to rest.\n${this.#recentTrace()}`)
       return !this.outside.busy && !isDone()
     }
     for (;;) {
@@ -88,7 +90,7 @@ export class VirtualWorld {
     }
   }
 
-  #story(): string {
+  #recentTrace(): string {
     return this.trace.tail().slice(-40).join('\n')
   }
 }

@@ -14,16 +14,21 @@ import { CairnError, type Random } from '@cairn/kernel'
 import { canonicalJson } from '@cairn/wire'
 import { VERSION } from '../version.ts'
 import {
+  type BackupManifest,
   type CopiedFile,
   copyFile,
   filesBelow,
   isAbsent,
+  isLeftOut,
+  isPrivate,
+  MANIFEST,
   type OnPiece,
+  SEALED_KEYS,
+  SERVICE_ORDER,
   syncDirectory,
   syncTree,
   writeNewFile,
 } from './files.ts'
-import { type BackupManifest, isLeftOut, isPrivate, MANIFEST, SEALED_KEYS, SERVICE_ORDER } from './layout.ts'
 import { sealKeys } from './sealed-keys.ts'
 
 export interface BackupOptions {
@@ -105,35 +110,35 @@ async function refuseThere(path: string): Promise<void> {
   throw new CairnError('Conflict', `${path} is there already; a backup never overwrites.`, { code: 'backup_exists' })
 }
 
-interface Root {
+interface BackupRoot {
   readonly directory: string
   /** Where its files go in the backup. */
   readonly prefix: string
 }
 
-function rootsOf(data: string, drives: readonly string[]): Root[] {
+function rootsOf(data: string, drives: readonly string[]): BackupRoot[] {
   return [
     ...SERVICE_ORDER.map((name) => ({ directory: join(data, name), prefix: name })),
     ...drives.map((directory, at) => ({ directory, prefix: `drives/${at}` })),
   ]
 }
 
-interface Source {
+interface BackupSource {
   readonly from: string
   readonly path: string
 }
 
 /** Small files first: what they say about the journal beside them must be in the copy of it. */
-async function sourcesBelow({ directory, prefix }: Root): Promise<Source[]> {
+async function sourcesBelow({ directory, prefix }: BackupRoot): Promise<BackupSource[]> {
   const found = (await filesBelow(directory))
     .map((name) => ({ from: join(directory, name), path: `${prefix}/${name}` }))
     .filter(({ path }) => !isLeftOut(path) && !isPrivate(path))
-  const isSegment = ({ path }: Source): boolean => path.endsWith('.seg')
+  const isSegment = ({ path }: BackupSource): boolean => path.endsWith('.seg')
   return [...found.filter((source) => !isSegment(source)), ...found.filter(isSegment)]
 }
 
-async function sourcesOf(data: string, drives: readonly string[]): Promise<Source[]> {
-  const all: Source[] = []
+async function sourcesOf(data: string, drives: readonly string[]): Promise<BackupSource[]> {
+  const all: BackupSource[] = []
   for (const root of rootsOf(data, drives)) all.push(...(await sourcesBelow(root)))
   return all
 }

@@ -12,10 +12,20 @@ import { CairnError } from '@cairn/kernel'
 import { openDataDirectory } from '@cairn/platform'
 import type { Machine } from '../machine.ts'
 import { firstSecrets } from '../token-keys.ts'
-import { copyFile, isAbsent, type OnPiece, syncDirectory, syncTree } from './files.ts'
-import { type BackupManifest, DRIVE_LIST, MANIFEST, parseManifest, SEALED_KEYS } from './layout.ts'
+import {
+  type BackupManifest,
+  copyFile,
+  DRIVE_LIST,
+  isAbsent,
+  MANIFEST,
+  type OnPiece,
+  parseManifest,
+  SEALED_KEYS,
+  syncDirectory,
+  syncTree,
+} from './files.ts'
 import { type KeyFiles, openKeys } from './sealed-keys.ts'
-import { type VerifyReport, verifyRestored } from './verify.ts'
+import { type RestoredDataReport, verifyRestored } from './verify.ts'
 
 export interface RestoreOptions {
   readonly from: string
@@ -25,7 +35,7 @@ export interface RestoreOptions {
   readonly onPiece: OnPiece
 }
 
-export interface RestoreReport extends VerifyReport {
+export interface RestoreReport extends RestoredDataReport {
   readonly files: number
   readonly bytes: number
   readonly keys: 'new' | 'restored'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { SeededRandom } from '@cairn/kernel'
-import { isLeftOut, isPrivate, parseManifest } from './layout.ts'
+import { SeededRandom } from '@cairn/kernel/testing'
+import { isLeftOut, isPrivate, parseManifest } from './files.ts'
 import { openKeys, sealKeys } from './sealed-keys.ts'
 
 const KEYS = new Map([

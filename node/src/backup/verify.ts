@@ -2,7 +2,6 @@
  * Whether a restored directory holds what it says: the sums of every record of every journal, and every byte of
  * everything a name means, read the way the services read it.
  */
-
 import { join } from 'node:path'
 import { Caller, InProcessTransport, type StorageClient, storageClient } from '@cairn/clients'
 import { Breakers, CairnError, Cancel, Config, Deadline } from '@cairn/kernel'
@@ -15,7 +14,7 @@ import type { Machine, ServiceMachine } from '../machine.ts'
 import { VERSION } from '../version.ts'
 import { filesBelow } from './files.ts'
 
-export interface VerifyReport {
+export interface RestoredDataReport {
   /** Records whose sums were computed again. */
   readonly records: number
   readonly names: number
@@ -30,7 +29,11 @@ export interface VerifyReport {
 const READY_MS = 10 * 60_000
 const READ_MS = 10 * 60_000
 
-export async function verifyRestored(machine: Machine, data: string, drives: readonly string[]): Promise<VerifyReport> {
+export async function verifyRestored(
+  machine: Machine,
+  data: string,
+  drives: readonly string[],
+): Promise<RestoredDataReport> {
   const { records, damage } = await verifyJournals(machine, data)
   const named = await namedIn(machine, data)
   const walk = await withStorage(machine, data, drives, async (storage) => await walkNames(machine, storage, named))
@@ -41,7 +44,7 @@ export async function verifyRestored(machine: Machine, data: string, drives: rea
  * Every record of every journal. Only in that of storage may some be damaged: a drive flips bits, the object was put
  * again since, and the old bytes stay until they are compacted away.
  */
-async function verifyJournals(machine: Machine, data: string): Promise<Pick<VerifyReport, 'records' | 'damage'>> {
+async function verifyJournals(machine: Machine, data: string): Promise<Pick<RestoredDataReport, 'records' | 'damage'>> {
   const files = await filesBelow(data)
   const directories = new Set(files.filter((path) => path.endsWith('.seg')).map((path) => join(data, path, '..')))
   const damage: string[] = []
@@ -124,7 +127,7 @@ async function walkNames(
   { node: { platform } }: Machine,
   storage: StorageClient,
   named: readonly Address[],
-): Promise<Pick<VerifyReport, 'objects' | 'absent'>> {
+): Promise<Pick<RestoredDataReport, 'objects' | 'absent'>> {
   const waiting = named.map((address) => ({ address, mayBeTree: true }))
   const seen = new Set<Address>()
   const absent: Address[] = []

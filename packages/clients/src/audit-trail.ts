@@ -121,7 +121,7 @@ export interface LineRange {
   readonly last: number
 }
 
-export function sayLineRanges(ranges: readonly LineRange[]): string {
+export function formatLineRanges(ranges: readonly LineRange[]): string {
   return ranges.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(' ')
 }
 

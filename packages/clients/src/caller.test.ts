@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  Breakers,
-  CairnError,
-  Deadline,
-  type ErrorKind,
-  isKind,
-  type VirtualRuntime,
-  virtualRuntime,
-} from '@cairn/kernel'
+import { Breakers, CairnError, Deadline, type ErrorKind, isKind } from '@cairn/kernel'
+import { type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/platform'
 import { isCorrelationId } from '@cairn/wire'
-import { type Call, Caller } from './caller.ts'
+import { type Call, Caller, NO_SCOPES, type ScopeGrant } from './caller.ts'
 import { readText } from './response-body.ts'
-import { NO_SCOPES, type ScopeGrant } from './scope-grant.ts'
 
 type Reply = IncomingResponse | CairnError
 

@@ -5,12 +5,51 @@
  *                          │                          │                       │
  *                          └ within the deadline      └ 5xx and silence count └ corr id, what is left of the deadline, token
  */
-import { type Breakers, type Deadline, RETRY, type RetryPolicy, type Runtime, retry, toCairnError } from '@cairn/kernel'
+import {
+  type Breakers,
+  CairnError,
+  type Deadline,
+  RETRY,
+  type RetryPolicy,
+  type Runtime,
+  retry,
+  toCairnError,
+} from '@cairn/kernel'
 import { type IncomingResponse, joinUrl, type Transport } from '@cairn/platform'
-import { attenuateToken, type Caveat, createUlid, type Scope } from '@cairn/wire'
-import { readProblem } from './problem-error.ts'
-import { badAnswer } from './response-body.ts'
-import { requireScope, type ScopeGrant } from './scope-grant.ts'
+import { attenuateToken, type Caveat, createUlid, problemError, type Scope } from '@cairn/wire'
+import { badAnswer, readText } from './response-body.ts'
+
+/** What a client may do in its owner's name: the scopes it was given, and the token that proves them. */
+export interface ScopeGrant {
+  readonly scopes: readonly Scope[]
+  /** The bearer to present. Asked for each call, so that a rotated token is used at once. */
+  bearer(): Promise<string>
+}
+
+/** For clients that only use open routes. */
+export const NO_SCOPES: ScopeGrant = {
+  scopes: [],
+  bearer: () => Promise.reject(new CairnError('Internal', 'A client without scopes was asked for a token.')),
+}
+
+/** Throws `Forbidden`, before anything is sent, if the client was not given the scope. */
+function requireScope(grant: ScopeGrant, scope: Scope, target: string): void {
+  if (grant.scopes.includes(scope)) return
+  throw new CairnError('Forbidden', `This client of ${target} was not given ${scope}.`, { code: 'scope_not_granted' })
+}
+
+/** A problem is a few hundred bytes; more is not read. */
+const PROBLEM_BYTES_MAX = 64 * 1024
+
+/** Reads the refusal of another service, and returns it as the error it was over there. */
+async function readProblem(response: IncomingResponse, target: string): Promise<CairnError> {
+  const { status, headers } = response
+  const text = await readText(response, PROBLEM_BYTES_MAX)
+  return problemError(
+    { status, contentType: headers['content-type'], retryAfter: headers['retry-after'], text },
+    target,
+  )
+}
 
 /** What the caller of a client hands on: its budget, its correlation id, its cancellation. */
 export interface CallContext {
@@ -51,7 +90,7 @@ export interface Call<T> {
   readonly read: (response: IncomingResponse) => Promise<T>
 }
 
-type Headers = Readonly<Record<string, string>>
+type HeaderRecord = Readonly<Record<string, string>>
 
 export class Caller {
   readonly #options: CallerOptions
@@ -84,7 +123,7 @@ export class Caller {
   }
 
   /** An answer that says no is still an answer: only silence and the target's own failures count against it. */
-  async #throughBreaker<T>(call: Call<T>, context: CallContext, headers: Headers): Promise<T> {
+  async #throughBreaker<T>(call: Call<T>, context: CallContext, headers: HeaderRecord): Promise<T> {
     const { breakers, target } = this.#options
     using passage = breakers.admit(target)
     try {
@@ -99,7 +138,7 @@ export class Caller {
     }
   }
 
-  async #once<T>(call: Call<T>, { deadline, signal }: CallContext, headers: Headers): Promise<T> {
+  async #once<T>(call: Call<T>, { deadline, signal }: CallContext, headers: HeaderRecord): Promise<T> {
     const { transport, base, target } = this.#options
     deadline.throwIfExpired(call.operation)
     const response = await transport.request({

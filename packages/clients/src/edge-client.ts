@@ -1,9 +1,8 @@
 /** The packs of an edge, as the command line administers them. */
 import type { IncomingResponse } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
-import { address, amount, choice, type Fields, rows, text } from './answer-fields.ts'
 import type { CallContext, Caller } from './caller.ts'
-import { readNothing, readObject } from './response-body.ts'
+import { address, amount, choice, type JsonFields, readNothing, readObject, rows, text } from './response-body.ts'
 
 /** A pack that is served, and what the file is. */
 interface MountedPack {
@@ -68,7 +67,7 @@ async function readPack(response: IncomingResponse): Promise<EdgePack> {
   return pack(await readObject(response, ANSWER_BYTES_MAX))
 }
 
-function pack(fields: Fields): EdgePack {
+function pack(fields: JsonFields): EdgePack {
   return {
     name: text(fields, 'name'),
     path: text(fields, 'path'),
@@ -78,7 +77,7 @@ function pack(fields: Fields): EdgePack {
   }
 }
 
-function state(fields: Fields): EdgePack['state'] {
+function state(fields: JsonFields): EdgePack['state'] {
   const tag = choice(fields, 'state', ['mounted', 'failed', 'opening'])
   switch (tag) {
     case 'opening':

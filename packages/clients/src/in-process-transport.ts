@@ -57,7 +57,7 @@ function asIngressRequest({ method, url, headers, body }: OutgoingRequest, signa
     body: isWhole ? once(body) : body,
     // Like a caller on the service's Unix socket: there is no address to hold against a rule.
     peer: { address: '', kind: 'unix' },
-    door: 'neighbour',
+    listenerKind: 'peer-service',
     crowded: false,
     signal,
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Breakers, Deadline, isKind, virtualRuntime } from '@cairn/kernel'
+import { Breakers, Deadline, isKind } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/platform'
 import { addressOf, fromBase64url } from '@cairn/wire'
 import { type CallContext, Caller } from './caller.ts'

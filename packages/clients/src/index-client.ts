@@ -3,21 +3,161 @@
  * the form it must have; a proof stays the bytes it came as, for whoever holds a trust file (`verifyProof` of `names`).
  */
 import { isKind } from '@cairn/kernel'
+import type { IncomingResponse } from '@cairn/platform'
 import { type Address, toBase64url } from '@cairn/wire'
 import type { CallContext, Caller } from './caller.ts'
 import {
-  type Announced,
-  type KnownPeers,
-  type ProviderSet,
-  type Resolution,
-  readAnnounced,
-  readPeers,
-  readProviders,
-  readResolution,
-} from './index-answers.ts'
-import { readNothing } from './response-body.ts'
+  address,
+  amount,
+  badAnswer,
+  choice,
+  type JsonFields,
+  objectOf,
+  readNothing,
+  readObject,
+  rows,
+  text,
+  texts,
+} from './response-body.ts'
 
-export interface ResolveOptions {
+// What the index answers, read field by field. Fields we do not know are left aside: answers may grow.
+
+/** Where the index has an answer from. */
+export type ResolutionSource = 'cache' | 'registry' | 'db' | 'dht'
+
+/** What a key means. */
+export interface Resolution {
+  readonly key: string
+  readonly kind: 'name' | 'cid'
+  readonly manifest: Address
+  readonly source: ResolutionSource
+  /** Seconds since the index last made sure. */
+  readonly freshnessSeconds: number
+  /** How many providers the index knows of. */
+  readonly providersHint: number
+  /** Of a name that a registry vouches for: its proof file, byte for byte. */
+  readonly proof?: Uint8Array
+}
+
+/** Why a provider stands where it does. */
+export type ProviderClass = 'region_match' | 'fresh' | 'any' | 'unverified'
+
+export interface RankedProvider {
+  readonly id: string
+  /** Where its objects are to be had; none where only its id is known. */
+  readonly http: readonly string[]
+  readonly region?: string
+  readonly class: ProviderClass
+  /** 0 to 1. */
+  readonly score: number
+  readonly lastSeenSeconds: number
+}
+
+export interface ProviderSet {
+  readonly cid: Address
+  /** Best first. */
+  readonly providers: readonly RankedProvider[]
+  /** How the lookup went; absent where nobody was asked. */
+  readonly hedge?: Hedge
+}
+
+export interface Hedge {
+  readonly alphaMs: number
+  /** Absent where the first wave was enough. */
+  readonly betaMs?: number
+  readonly winner: 'alpha' | 'beta' | 'tie'
+}
+
+export interface KnownPeer {
+  readonly id: string
+  readonly addresses: readonly string[]
+  readonly connected: boolean
+}
+
+export interface KnownPeers {
+  readonly peers: readonly KnownPeer[]
+}
+
+export interface Announced {
+  readonly accepted: number
+  readonly refused: readonly { readonly index: number; readonly code: string; readonly detail: string }[]
+}
+
+/** A proof has at most 64 MiB; as a JSON text each of its quotation marks takes two bytes. */
+const RESOLUTION_BYTES_MAX = 96 * 1024 * 1024
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024
+
+type IndexReader<T> = (response: IncomingResponse) => Promise<T>
+
+function readResolution(key: string): IndexReader<Resolution> {
+  return async (response) => {
+    const fields = await readObject(response, RESOLUTION_BYTES_MAX)
+    if (fields['key'] !== key) throw badAnswer('is about another key')
+    const manifest = address(fields, 'manifest_cid')
+    // An address means itself: whoever says otherwise is not worth asking.
+    if (key.startsWith('b3:') && manifest !== key) throw badAnswer('gives an address another meaning than itself')
+    return {
+      key,
+      kind: choice(fields, 'kind', ['name', 'cid']),
+      manifest,
+      source: choice(fields, 'source', ['cache', 'registry', 'db', 'dht']),
+      freshnessSeconds: amount(fields, 'freshness_s'),
+      providersHint: amount(fields, 'providers_hint'),
+      ...(fields['proof'] === undefined ? {} : { proof: new TextEncoder().encode(text(fields, 'proof')) }),
+    }
+  }
+}
+
+function readProviders(cid: Address): IndexReader<ProviderSet> {
+  return async (response) => {
+    const fields = await readObject(response, ANSWER_BYTES_MAX)
+    if (fields['cid'] !== cid) throw badAnswer('is about another address')
+    const providers = rows(fields, 'providers').map(rankedProvider)
+    return { cid, providers, ...(fields['hedge'] === undefined ? {} : { hedge: hedge(objectOf(fields['hedge'])) }) }
+  }
+}
+
+function rankedProvider(fields: JsonFields): RankedProvider {
+  const score = amount(fields, 'score')
+  if (score > 1) throw badAnswer('has a score above 1')
+  return {
+    id: text(fields, 'id'),
+    http: texts(fields, 'http'),
+    ...(fields['region'] === undefined ? {} : { region: text(fields, 'region') }),
+    class: choice(fields, 'class', ['region_match', 'fresh', 'any', 'unverified']),
+    score,
+    lastSeenSeconds: amount(fields, 'last_seen_s'),
+  }
+}
+
+function hedge(fields: JsonFields): Hedge {
+  return {
+    alphaMs: amount(fields, 'alpha_ms'),
+    ...(fields['beta_ms'] === undefined ? {} : { betaMs: amount(fields, 'beta_ms') }),
+    winner: choice(fields, 'winner', ['alpha', 'beta', 'tie']),
+  }
+}
+
+const readPeers: IndexReader<KnownPeers> = async (response) => {
+  const peers = rows(await readObject(response, ANSWER_BYTES_MAX), 'peers').map((fields) => {
+    const { connected } = fields
+    if (typeof connected !== 'boolean') throw badAnswer('does not say whether a peer is connected')
+    return { id: text(fields, 'id'), addresses: texts(fields, 'addresses'), connected }
+  })
+  return { peers }
+}
+
+const readAnnounced: IndexReader<Announced> = async (response) => {
+  const fields = await readObject(response, ANSWER_BYTES_MAX)
+  const refused = rows(fields, 'refused').map((row) => ({
+    index: amount(row, 'index'),
+    code: text(row, 'code'),
+    detail: text(row, 'detail'),
+  }))
+  return { accepted: amount(fields, 'accepted'), refused }
+}
+
+export interface IndexResolveOptions {
   /** Past the caches. */
   readonly fresh?: boolean
   /** The proof is to show as well that the log continues the tree of this size, which was seen before. */
@@ -35,7 +175,7 @@ export interface ProvidersOptions {
 
 export interface IndexClient {
   /** What `name:…` or `b3:…` means; undefined if nobody knows. */
-  resolve(key: string, options: ResolveOptions, context: CallContext): Promise<Resolution | undefined>
+  resolve(key: string, options: IndexResolveOptions, context: CallContext): Promise<Resolution | undefined>
   /** Who holds an address, best first; nobody where none is known. */
   providers(cid: Address, options: ProvidersOptions, context: CallContext): Promise<ProviderSet>
   peers(context: CallContext): Promise<KnownPeers>
@@ -56,9 +196,9 @@ export function indexClient(caller: Caller): IndexClient {
   return { ...readCalls(caller), ...writeCalls(caller) }
 }
 
-type ReadCalls = Pick<IndexClient, 'resolve' | 'providers' | 'peers'>
+type IndexReadCalls = Pick<IndexClient, 'resolve' | 'providers' | 'peers'>
 
-function readCalls(caller: Caller): ReadCalls {
+function readCalls(caller: Caller): IndexReadCalls {
   return {
     resolve: async (key, { fresh, from }, context) => {
       const path = `resolve/${encodeURIComponent(key)}${queryOf({ fresh: fresh === true ? 'true' : undefined, from })}`
@@ -77,7 +217,7 @@ function readCalls(caller: Caller): ReadCalls {
   }
 }
 
-function writeCalls(caller: Caller): Omit<IndexClient, keyof ReadCalls> {
+function writeCalls(caller: Caller): Omit<IndexClient, keyof IndexReadCalls> {
   const pinning = async (operation: 'pin' | 'unpin', cid: Address, context: CallContext): Promise<void> => {
     const call = {
       ...posting(operation, `admin/${operation}`, { cid }),

@@ -6,12 +6,12 @@ export {
   auditLineHash,
   decodeAuditLine,
   encodeAuditLine,
+  formatLineRanges,
   type LineRange,
   NO_LINE,
-  sayLineRanges,
   verifyAudit,
 } from './audit-trail.ts'
-export { type Call, type CallContext, Caller, type CallerOptions } from './caller.ts'
+export { type Call, type CallContext, Caller, type CallerOptions, NO_SCOPES, type ScopeGrant } from './caller.ts'
 export { type EdgeClient, type EdgePack, edgeClient } from './edge-client.ts'
 export { InProcessTransport } from './in-process-transport.ts'
 export type {
@@ -24,8 +24,8 @@ export type {
   RankedProvider,
   Resolution,
   ResolutionSource,
-} from './index-answers.ts'
-export { type IndexClient, indexClient, type ProvidersOptions, type ResolveOptions } from './index-client.ts'
+} from './index-client.ts'
+export { type IndexClient, type IndexResolveOptions, indexClient, type ProvidersOptions } from './index-client.ts'
 export type {
   AuditPage,
   HookProvider,
@@ -37,13 +37,7 @@ export type {
   WebhookAnswer,
 } from './interop-answers.ts'
 export { type InteropClient, interopClient, type PageRequest } from './interop-client.ts'
-export {
-  type NodeClient,
-  nodeClient,
-  type ServiceHealth,
-  type ServiceReadiness,
-  type ServiceVersion,
-} from './node-client.ts'
+export { type NodeClient, type ServiceHealth, type ServiceReadiness, type ServiceVersion } from './node-client.ts'
 export type {
   CommittedProposal,
   ListedProposal,
@@ -58,8 +52,7 @@ export type {
 export { type ProofSubject, type RegistryClient, registryClient } from './registry-client.ts'
 export type { RegistryEvent } from './registry-stream.ts'
 export { badAnswer, readObject, readText } from './response-body.ts'
-export { NO_SCOPES, type ScopeGrant } from './scope-grant.ts'
 export type { ReceivedEvent } from './server-events.ts'
-export { followEvents } from './service-events.ts'
-export { type ObjectPage, type StorageClient, type StoredObject, storageClient } from './storage-client.ts'
+export { followEvents } from './server-events.ts'
+export { type AddressPage, type PutReceipt, type StorageClient, storageClient } from './storage-client.ts'
 export { type CopyClient, copyClient } from './storage-copies.ts'

@@ -1,8 +1,19 @@
 /** What interop answers, read field by field. Fields we do not know are left aside: answers may grow. */
 import type { IncomingResponse } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
-import { address, amount, type Fields, objectOf, rows, text, texts } from './answer-fields.ts'
-import { badAnswer, readNothing, readObject, readText } from './response-body.ts'
+import {
+  address,
+  amount,
+  badAnswer,
+  type JsonFields,
+  objectOf,
+  readNothing,
+  readObject,
+  readText,
+  rows,
+  text,
+  texts,
+} from './response-body.ts'
 
 /** Proves who holds the lease of a message. */
 export interface LeaseReceipt {
@@ -69,7 +80,7 @@ export async function readAdoption(response: IncomingResponse): Promise<InteropA
 export interface Hooks {
   readonly providers: readonly HookProvider[]
   /** How the generic provider signs, in the words of the configuration. */
-  readonly generic: Fields
+  readonly generic: JsonFields
   readonly rules: readonly { readonly provider: string; readonly event: string; readonly effect: string }[]
 }
 
@@ -115,7 +126,7 @@ export async function readMailPage(response: IncomingResponse): Promise<MailboxP
   return { messages, next: fields['next'] === null ? undefined : text(fields, 'next') }
 }
 
-function message(fields: Fields): MailMessage {
+function message(fields: JsonFields): MailMessage {
   return {
     id: text(fields, 'id'),
     topic: text(fields, 'topic'),
@@ -145,7 +156,7 @@ export async function readAuditPage(response: IncomingResponse): Promise<AuditPa
   }
 }
 
-function anchor(fields: Fields): AuditPage['anchor'] {
+function anchor(fields: JsonFields): AuditPage['anchor'] {
   return { head: address(fields, 'head'), count: amount(fields, 'count'), logIndex: amount(fields, 'log_index') }
 }
 

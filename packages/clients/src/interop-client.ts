@@ -17,8 +17,7 @@ import {
   type WebhookAnswer,
 } from './interop-answers.ts'
 import { readNothing } from './response-body.ts'
-import type { ReceivedEvent } from './server-events.ts'
-import { followEvents } from './service-events.ts'
+import { followEvents, type ReceivedEvent } from './server-events.ts'
 
 export interface PageRequest {
   /** Where the page before ended. */

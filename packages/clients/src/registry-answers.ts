@@ -85,12 +85,12 @@ export interface Proposed {
 /** An artifact of a full payload and all its approvals stays below this. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 
-type Read<T> = (response: IncomingResponse) => Promise<T>
+type RegistryReader<T> = (response: IncomingResponse) => Promise<T>
 
 const bodyOf = bytesUpTo(ANSWER_BYTES_MAX)
 
 /** Reads the JSON of a body and lets `take` make something of it; whatever does not fit is a bad answer. */
-function answer<T>(take: (value: JsonValue) => T): Read<T> {
+function answer<T>(take: (value: JsonValue) => T): RegistryReader<T> {
   return async (response) => {
     const bytes = await bodyOf(response)
     try {
@@ -102,7 +102,7 @@ function answer<T>(take: (value: JsonValue) => T): Read<T> {
   }
 }
 
-export const readVersionFacts: Read<VersionFacts> = answer(versionFacts)
+export const readVersionFacts: RegistryReader<VersionFacts> = answer(versionFacts)
 
 function versionFacts(value: JsonValue): VersionFacts {
   return { ...streamedVersion(value), log_index: count(objectOf(value), 'log_index') }
@@ -118,27 +118,27 @@ export function streamedVersion(value: JsonValue): StreamedVersion {
   }
 }
 
-export const readHead: Read<RegistryHead> = answer((value) => {
+export const readHead: RegistryReader<RegistryHead> = answer((value) => {
   const fields = objectOf(value)
   return { ...versionFacts(value), origin: text(fields, 'origin'), minimum_index: count(fields, 'minimum_index') }
 })
 
-export const readArtifact: Read<Artifact> = answer(parseArtifact)
+export const readArtifact: RegistryReader<Artifact> = answer(parseArtifact)
 
-export const readNamedItem: Read<NamedItem> = answer((value) => {
+export const readNamedItem: RegistryReader<NamedItem> = answer((value) => {
   const fields = objectOf(value)
   const item = parseItem(fields['item'] ?? null)
   if (item.kind !== 'name' || 'deleted' in item) throw badAnswer('is not about a name')
   return { item, version: count(fields, 'version') }
 })
 
-export const readVersions: Read<readonly number[]> = answer((value) => {
+export const readVersions: RegistryReader<readonly number[]> = answer((value) => {
   const { versions } = objectOf(value)
   if (!Array.isArray(versions)) throw badAnswer('has no list of versions')
   return versions.map((version: JsonValue) => count({ version }, 'version'))
 })
 
-export const readProposed: Read<Proposed> = answer((value) => {
+export const readProposed: RegistryReader<Proposed> = answer((value) => {
   const fields = objectOf(value)
   return {
     proposal_id: text(fields, 'proposal_id'),
@@ -149,7 +149,7 @@ export const readProposed: Read<Proposed> = answer((value) => {
   }
 })
 
-export const readProposal: Read<OpenProposal | CommittedProposal> = answer((value) => {
+export const readProposal: RegistryReader<OpenProposal | CommittedProposal> = answer((value) => {
   const fields = objectOf(value)
   const { status } = fields
   if (status === 'committed') return { status, facts: versionFacts(fields) }
@@ -163,7 +163,7 @@ export const readProposal: Read<OpenProposal | CommittedProposal> = answer((valu
   }
 })
 
-export const readProposalPage: Read<ProposalPage> = answer((value) => {
+export const readProposalPage: RegistryReader<ProposalPage> = answer((value) => {
   const fields = objectOf(value)
   const proposals = list(fields, 'proposals').map((row) => {
     const listed = objectOf(row)
@@ -179,11 +179,11 @@ function proposalIn({ proposal_id, expires_at, supersede, signer_set_hash, paylo
   return parseProposal(Object.fromEntries(given))
 }
 
-export const readQuorum: Read<Quorum> = answer((value) => quorum(objectOf(value)['quorum']))
+export const readQuorum: RegistryReader<Quorum> = answer((value) => quorum(objectOf(value)['quorum']))
 
-export const readAdopted: Read<number> = answer((value) => count(objectOf(value), 'size'))
+export const readAdopted: RegistryReader<number> = answer((value) => count(objectOf(value), 'size'))
 
-export const readKnown: Read<boolean> = answer((value) => objectOf(value)['known'] === true)
+export const readKnown: RegistryReader<boolean> = answer((value) => objectOf(value)['known'] === true)
 
 /** A head of an audit chain, and where in the log it is. */
 export interface AnchoredHead {
@@ -192,12 +192,12 @@ export interface AnchoredHead {
   readonly logIndex: number
 }
 
-export const readAnchoredHead: Read<AnchoredHead> = answer((value) => {
+export const readAnchoredHead: RegistryReader<AnchoredHead> = answer((value) => {
   const fields = objectOf(value)
   return { head: address(fields, 'head'), count: count(fields, 'count'), logIndex: count(fields, 'log_index') }
 })
 
-export const readLogIndex: Read<number> = answer((value) => count(objectOf(value), 'log_index'))
+export const readLogIndex: RegistryReader<number> = answer((value) => count(objectOf(value), 'log_index'))
 
 /** Whether it is met is counted here, not believed. */
 function quorum(value: JsonValue | undefined): Quorum {

@@ -102,7 +102,7 @@ export function registryClient(caller: Caller): RegistryClient {
   return { ...readCalls(caller), ...writeCalls(caller), ...logCalls(caller) }
 }
 
-type ReadCalls = Pick<
+type RegistryReadCalls = Pick<
   RegistryClient,
   'head' | 'version' | 'name' | 'history' | 'proposals' | 'proposal' | 'proof' | 'trust'
 >
@@ -111,7 +111,7 @@ type WriteCalls = Pick<
   'propose' | 'proposeOnce' | 'approve' | 'commit' | 'adopt' | 'showCheckpoint' | 'auditHead'
 >
 
-function readCalls(caller: Caller): ReadCalls {
+function readCalls(caller: Caller): RegistryReadCalls {
   return {
     head: async (context) => await caller.call({ ...reading('head', 'registry/head'), read: readHead }, context),
     version: async (version, context) => {
@@ -207,7 +207,7 @@ function writeCalls(caller: Caller): WriteCalls {
   }
 }
 
-function logCalls(caller: Caller): Omit<RegistryClient, keyof ReadCalls | keyof WriteCalls> {
+function logCalls(caller: Caller): Omit<RegistryClient, keyof RegistryReadCalls | keyof WriteCalls> {
   return {
     checkpoint: async (context) =>
       await caller.call({ ...reading('checkpoint', 'log/checkpoint'), read: bytesUpTo(MAX_NOTE_BYTES) }, context),

@@ -1,5 +1,58 @@
 import { CairnError } from '@cairn/kernel'
 import type { IncomingResponse } from '@cairn/platform'
+import { type Address, parseAddress } from '@cairn/wire'
+
+// The fields of an answer, each of the form it must have, else `bad_answer`.
+
+export type JsonFields = Readonly<Record<string, unknown>>
+
+export function objectOf(value: unknown): JsonFields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonFields
+  throw badAnswer('is not a JSON object where one must be')
+}
+
+export function text(fields: JsonFields, name: string): string {
+  const value = fields[name]
+  if (typeof value === 'string') return value
+  throw badAnswer(`has no text ${name}`)
+}
+
+export function amount(fields: JsonFields, name: string): number {
+  const value = fields[name]
+  if (typeof value === 'number' && value >= 0) return value
+  throw badAnswer(`has no amount ${name}`)
+}
+
+export function choice<const T extends string>(fields: JsonFields, name: string, choices: readonly T[]): T {
+  const found = choices.find((value) => value === fields[name])
+  if (found !== undefined) return found
+  throw badAnswer(`has another ${name} than ${choices.join(', ')}`)
+}
+
+function list(fields: JsonFields, name: string): readonly unknown[] {
+  const value = fields[name]
+  if (Array.isArray(value)) return value as readonly unknown[]
+  throw badAnswer(`has no list ${name}`)
+}
+
+export function texts(fields: JsonFields, name: string): readonly string[] {
+  return list(fields, name).map((value) => {
+    if (typeof value === 'string') return value
+    throw badAnswer(`has something else than texts in ${name}`)
+  })
+}
+
+export function rows(fields: JsonFields, name: string): readonly JsonFields[] {
+  return list(fields, name).map(objectOf)
+}
+
+export function address(fields: JsonFields, name: string): Address {
+  try {
+    return parseAddress(text(fields, name))
+  } catch (cause) {
+    throw badAnswer(`has no address ${name}`, cause)
+  }
+}
 
 /** Reads all of a body. A longer one is given up and refused. */
 export function bytesUpTo(bytesMax: number): (response: IncomingResponse) => Promise<Uint8Array> {

@@ -15,32 +15,31 @@ import {
 } from '@cairn/wire'
 import type { Call, CallContext, Caller } from './caller.ts'
 import { badAnswer, bytesUpTo, readNothing, readObject } from './response-body.ts'
-import type { ReceivedEvent } from './server-events.ts'
-import { followEvents } from './service-events.ts'
+import { followEvents, type ReceivedEvent } from './server-events.ts'
 
-export interface StoredObject {
+export interface PutReceipt {
   readonly address: Address
   readonly size: number
   /** It was not there before. */
   readonly isNew: boolean
 }
 
-export interface ObjectPage {
+export interface AddressPage {
   readonly addresses: readonly Address[]
   readonly cursor: Address | undefined
 }
 
 export interface StorageClient {
   /** Stores up to 1 MiB. */
-  put(bytes: Uint8Array, type: string, context: CallContext): Promise<StoredObject>
+  put(bytes: Uint8Array, type: string, context: CallContext): Promise<PutReceipt>
   /** The same, and keeps it for `owner` in one durable step. */
-  putHeld(owner: string, bytes: Uint8Array, type: string, context: CallContext): Promise<StoredObject>
+  putHeld(owner: string, bytes: Uint8Array, type: string, context: CallContext): Promise<PutReceipt>
   /** The whole object, proved; one of more than `bytesMax` is `TooLarge`. */
   get(address: Address, bytesMax: number, context: CallContext): Promise<Uint8Array>
   /** Whether that very node has a copy: what it would have to ask others for, it has not. */
   has(address: Address, context: CallContext): Promise<boolean>
   /** Up to 1000 addresses of objects after `cursor`, in order, and the cursor of the next page; none after the last. */
-  list(cursor: Address | undefined, context: CallContext): Promise<ObjectPage>
+  list(cursor: Address | undefined, context: CallContext): Promise<AddressPage>
   /**
    * The answer to a read with these conditions and ranges, as it comes: 200, 206, 304, 404, 412 or 416. The storage
    * proves the bytes it sends; its body must be read to its end or canceled.
@@ -75,7 +74,7 @@ export function storageClient(caller: Caller): StorageClient {
 
 const PAGE_OBJECTS = 1000
 
-async function readPage(response: IncomingResponse): Promise<ObjectPage> {
+async function readPage(response: IncomingResponse): Promise<AddressPage> {
   const { objects, cursor } = await readObject(response, ANSWER_BYTES_MAX)
   if (!Array.isArray(objects)) throw badAnswer('has no list of objects')
   const addresses = objects.map((row: unknown) => {
@@ -220,7 +219,7 @@ interface Put {
   readonly type: string
 }
 
-function putting(operation: string, path: string, { address, bytes, type }: Put): Call<StoredObject> {
+function putting(operation: string, path: string, { address, bytes, type }: Put): Call<PutReceipt> {
   return {
     ...writing(operation, path, bytes, type),
     read: async (response) => {

@@ -62,14 +62,14 @@ export interface CopyClient {
   manifest(address: Address, context: CallContext): Promise<Manifest>
   /** As it came: whoever asks holds it against its name. */
   chunk(id: Address, context: CallContext): Promise<Uint8Array>
-  missing(ids: readonly Address[], place: ChunkPlace, context: CallContext): Promise<readonly Address[]>
+  missing(ids: readonly Address[], place: RemoteChunkPlace, context: CallContext): Promise<readonly Address[]>
   /** One chunk; whether it was new. `Conflict` when the bytes are not what the id says. */
   putChunk(id: Address, bytes: Uint8Array, upload: string, context: CallContext): Promise<boolean>
   /** Whether there was one. */
   removeChunk(id: Address, context: CallContext): Promise<boolean>
   listChunks(after: Address | undefined, limit: number, context: CallContext): Promise<readonly Address[]>
   /** Up to 64 MiB together. */
-  putChunks(chunks: readonly Uint8Array[], place: ChunkPlace, context: CallContext): Promise<void>
+  putChunks(chunks: readonly Uint8Array[], place: RemoteChunkPlace, context: CallContext): Promise<void>
   /** Whether it was new. */
   commit(copy: SentCopy & { manifest: Manifest; upload: string }, context: CallContext): Promise<boolean>
   put(copy: SentCopy & { bytes: Uint8Array; chunkSize: number }, context: CallContext): Promise<boolean>
@@ -79,7 +79,7 @@ export interface CopyClient {
 }
 
 /** The object chunks are for, and the upload that keeps them until it is there. */
-export interface ChunkPlace {
+export interface RemoteChunkPlace {
   readonly object: Address
   readonly upload: string
 }
@@ -101,14 +101,14 @@ export function copyClient(caller: Caller, headers: () => Readonly<Record<string
   return { ...copyReads(ask), ...copyWrites(ask) }
 }
 
-type Ask = <T>(
+type CopyCall = <T>(
   call: Pick<Call<T>, 'operation' | 'method' | 'path' | 'read' | 'body' | 'headers' | 'answers'>,
   context: CallContext,
 ) => Promise<T>
 
 type CopyReads = Pick<CopyClient, 'known' | 'page' | 'stat' | 'manifest' | 'chunk'>
 
-function copyReads(ask: Ask): CopyReads {
+function copyReads(ask: CopyCall): CopyReads {
   return {
     known: async (ids, context) => {
       const call = { operation: 'known', method: 'POST', path: 'copies/known', ...json({ ids }) } as const
@@ -139,7 +139,7 @@ function copyReads(ask: Ask): CopyReads {
   }
 }
 
-function copyWrites(ask: Ask): Omit<CopyClient, keyof CopyReads> {
+function copyWrites(ask: CopyCall): Omit<CopyClient, keyof CopyReads> {
   const reference = async (method: 'PUT' | 'DELETE', owner: string, address: Address, context: CallContext) => {
     const path = `refs/${encodeURIComponent(owner)}/${address}?copy`
     await ask({ operation: method === 'PUT' ? 'hold' : 'release', method, path, read: readNothing }, context)
@@ -207,7 +207,7 @@ function copyText({ version, owners }: SentCopy): string {
   }).toString()
 }
 
-function placeText({ object, upload }: ChunkPlace): string {
+function placeText({ object, upload }: RemoteChunkPlace): string {
   return new URLSearchParams({ object, upload }).toString()
 }
 

@@ -1,6 +1,7 @@
 /** A service that gives each request the next of its answers, and keeps what it was asked. */
 import assert from 'node:assert/strict'
-import { Breakers, Deadline, isKind, virtualRuntime } from '@cairn/kernel'
+import { Breakers, Deadline, isKind } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/platform'
 import type { Scope } from '@cairn/wire'
 import { type CallContext, Caller } from '../src/caller.ts'

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Deadline, type ErrorKind, isKind, sleep } from '@cairn/kernel'
-import { type Call, type CallContext, Caller, NO_SCOPES, nodeClient, readText, type ScopeGrant } from '../src/index.ts'
+import { type Call, type CallContext, Caller, NO_SCOPES, readText, type ScopeGrant } from '../src/index.ts'
+import { nodeClient } from '../src/testing.ts'
 import { SampleService, VERSION } from './sample-service.ts'
 
 const WAYS = ['over TCP', 'over a Unix socket', 'in process'] as const

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertSame } from '../test/codes.ts'
 import { systematicMatrix } from '../test/textbook.ts'
-import { interpolation } from './interpolation.ts'
+import { interpolation } from './code.ts'
 
 test('parity has the coefficients of a Vandermonde matrix whose top was made the identity', () => {
   const shapes = [

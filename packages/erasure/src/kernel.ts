@@ -39,9 +39,9 @@ const PAGE_BYTES = 65_536
 const MEMORY_PAGES = Math.ceil((WINDOWS_AT + SHARDS_MAX * STRIDE_BYTES) / PAGE_BYTES)
 
 const { and, get, i32, i32Add, i32Equal, i32Sub, load, loop, set, shiftRight, store, tee, v128, when, xor } = wasm
-type Code = wasm.Code
+type WasmCode = wasm.Code
 /** Sixteen lookups in a table of sixteen bytes. */
-type Lookup = (table: Code, nibbles: Code) => Code
+type TableLookup = (table: WasmCode, nibbles: WasmCode) => WasmCode
 
 const PARAMETERS = ['tables', 'inputs', 'inputCount', 'outputs', 'outputCount', 'length'] as const
 const parameter = (name: (typeof PARAMETERS)[number]): number => PARAMETERS.indexOf(name)
@@ -59,9 +59,9 @@ const sum = (output: number, column: number): number => VECTORS + 3 + (2 + outpu
 const VECTOR_COUNT = 3 + (2 + OUTPUTS_MAX) * COLUMNS
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
-const advance = (local: number, bytes: number): Code => set(local, i32Add(get(local), i32(bytes)))
+const advance = (local: number, bytes: number): WasmCode => set(local, i32Add(get(local), i32(bytes)))
 
-function splitInput(): Code {
+function splitInput(): WasmCode {
   return range(COLUMNS).flatMap((column) => [
     ...set(low(column), and(tee(high(column), load(get(integer('input')), column * VECTOR_BYTES)), get(MASK))),
     // Bits shifted in from the neighbouring byte fall to the mask.
@@ -69,7 +69,7 @@ function splitInput(): Code {
   ])
 }
 
-function addProducts(lookup: Lookup, output: number): Code {
+function addProducts(lookup: TableLookup, output: number): WasmCode {
   return [
     ...set(LOW_TABLE, load(get(integer('table')), output * PRODUCTS_BYTES)),
     ...set(HIGH_TABLE, load(get(integer('table')), output * PRODUCTS_BYTES + NIBBLES)),
@@ -81,7 +81,7 @@ function addProducts(lookup: Lookup, output: number): Code {
 }
 
 /** The next step of every output from that of every input. */
-function step(lookup: Lookup, outputs: readonly number[]): Code {
+function step(lookup: TableLookup, outputs: readonly number[]): WasmCode {
   const sums = outputs.flatMap((output) => range(COLUMNS).map((column) => ({ output, column })))
   const nextInput = [
     ...splitInput(),
@@ -102,7 +102,7 @@ function step(lookup: Lookup, outputs: readonly number[]): Code {
   ]
 }
 
-function stepLoop(lookup: Lookup, outputCount: number): Code {
+function stepLoop(lookup: TableLookup, outputCount: number): WasmCode {
   const body = [
     ...step(lookup, range(outputCount)),
     ...advance(parameter('inputs'), STEP_BYTES),
@@ -112,7 +112,7 @@ function stepLoop(lookup: Lookup, outputCount: number): Code {
   return when(i32Equal(get(parameter('outputCount')), i32(outputCount)), loop(body, get(parameter('length'))))
 }
 
-function mixModule(lookup: Lookup): wasm.ModuleSource {
+function mixModule(lookup: TableLookup): wasm.ModuleSource {
   return {
     parameterCount: PARAMETERS.length,
     locals: [
@@ -141,15 +141,15 @@ export interface MixKernel {
 }
 
 /** The quicker first: it takes less than half the time. */
-export const LOOKUPS: readonly Lookup[] = [wasm.relaxedSwizzle, wasm.swizzle]
+export const LOOKUPS: readonly TableLookup[] = [wasm.relaxedSwizzle, wasm.swizzle]
 
 /** The module as a host is given it: the same bytes wherever and whenever it is assembled. */
-export function assembleKernel(lookup: Lookup): Uint8Array {
+export function assembleKernel(lookup: TableLookup): Uint8Array {
   return wasm.assemble(mixModule(lookup))
 }
 
 /** A fresh kernel with its own memory, by the first lookup the host knows; nothing where it can run none. */
-export function instantiateKernel(lookups: readonly Lookup[]): MixKernel | undefined {
+export function instantiateKernel(lookups: readonly TableLookup[]): MixKernel | undefined {
   for (const lookup of lookups) {
     const instance = wasm.instantiate(mixModule(lookup))
     if (instance !== undefined) return { memory: instance.memory, mix: instance.run }

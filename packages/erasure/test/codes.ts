@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { wasm } from '@cairn/wire'
 import { type ErasureCode, erasureCode } from '../src/code.ts'
 import { instantiateKernel } from '../src/kernel.ts'
-import { mixPlain } from '../src/mix-plain.ts'
-import { mixIn } from '../src/mix-vector.ts'
+import { mixIn, mixPlain } from '../src/mix.ts'
 
 function inVectors(lookup: typeof wasm.swizzle): ErasureCode {
   const kernel = instantiateKernel([lookup])

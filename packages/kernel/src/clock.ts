@@ -2,6 +2,23 @@
  * Time, as something handed in. `now` orders and measures; `wall` only dates things for people and
  * for `exp`/`nbf`. Nothing else in the project reads a clock or sets a timer.
  */
+import { canceled, throwIfCanceled, type WaitOptions } from './channel/waiters.ts'
+
+/** Resolves after `ms` on this clock; an abort ends it at once and cancels the timer. */
+export async function sleep(clock: Clock, ms: number, { signal }: WaitOptions = {}): Promise<void> {
+  throwIfCanceled(signal)
+  await new Promise<void>((resolve, reject) => {
+    const onAbort = (): void => {
+      timer.cancel()
+      if (signal !== undefined) reject(canceled(signal))
+    }
+    const timer = clock.timer(ms, () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve()
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
 
 export interface Timer {
   /** The callback will not run after this; calling it twice, or after it fired, does nothing. */

@@ -20,7 +20,7 @@ export interface Message {
   readonly sentAt: number
 }
 
-export type Change =
+export type MailboxChange =
   | { readonly tag: 'message'; readonly message: Message }
   | { readonly tag: 'delivery'; readonly id: string; readonly attempt: number }
   | { readonly tag: 'ack'; readonly id: string }
@@ -30,7 +30,7 @@ export type Change =
 /** A change as JSON, short: the first element says which. */
 export type ChangeJson = readonly [tag: string, ...fields: readonly (string | number | null)[]]
 
-export function encodeChange(change: Change): ChangeJson {
+export function encodeChange(change: MailboxChange): ChangeJson {
   switch (change.tag) {
     case 'message':
       return ['m', ...messageFields(change.message)]
@@ -46,7 +46,7 @@ export function encodeChange(change: Change): ChangeJson {
 }
 
 /** The change these fields say; `Integrity` where they say none. */
-export function decodeChange(json: unknown): Change {
+export function decodeChange(json: unknown): MailboxChange {
   if (!Array.isArray(json)) throw unreadable()
   const fields: readonly unknown[] = json
   const [tag, id] = fields

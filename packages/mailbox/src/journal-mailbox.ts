@@ -1,16 +1,16 @@
 /** A mailbox with a journal of its own. */
 import { Closeable } from '@cairn/kernel'
 import type { JournalMachine } from '@cairn/store'
-import { type Change, decodeChange, encodeChange } from './change.ts'
+import { decodeChange, encodeChange, type MailboxChange } from './change.ts'
 import { type ChangeLog, Mailbox, type MailboxOptions } from './mailbox.ts'
 import {
   type FoldedRecord,
   journalDamaged,
-  type Living,
+  type LiveRecords,
   RollingJournal,
   type RollingRecord,
 } from './rolling-journal.ts'
-import type { Tally } from './witness-file.ts'
+import type { JournalTotals } from './witness-file.ts'
 
 export interface JournalMailboxOptions extends MailboxOptions {
   readonly path: string
@@ -42,7 +42,7 @@ export class JournalMailbox extends Closeable {
     const mailbox = new Mailbox(machine, log, options)
     const fold = ({ payload, lsn, segment }: FoldedRecord): void => mailbox.apply(changeIn(payload), lsn, segment)
     try {
-      const tally = (): Tally => ({ count: 0, head: '' })
+      const tally = (): JournalTotals => ({ count: 0, head: '' })
       journal = await RollingJournal.open(machine, { path, witness: `${path}.witness`, segmentBytes, fold, tally })
       if (journal.loss !== undefined) throw journalDamaged(path, journal.loss)
     } catch (error) {
@@ -68,16 +68,16 @@ export class JournalMailbox extends Closeable {
     await this.#journal.close()
   }
 
-  #living(segment: number): Living {
+  #living(segment: number): LiveRecords {
     const { changes, isWhole } = this.mailbox.livingIn(segment, CARRY_MAX)
     return { records: changes.map(recordOf), isWhole }
   }
 }
 
-function recordOf(change: Change): RollingRecord {
+function recordOf(change: MailboxChange): RollingRecord {
   return { kind: CHANGE, payload: new TextEncoder().encode(JSON.stringify(encodeChange(change))) }
 }
 
-function changeIn(payload: Uint8Array): Change {
+function changeIn(payload: Uint8Array): MailboxChange {
   return decodeChange(JSON.parse(new TextDecoder().decode(payload)))
 }

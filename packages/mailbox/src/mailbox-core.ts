@@ -13,48 +13,48 @@
  *   – two messages of one key are out at once, or the later one is while the earlier is neither acknowledged nor dead;
  *   – a message is delivered more often than its attempts say.
  */
-import type { Change, Message } from './change.ts'
-import { pop, push } from './ready-line.ts'
+import type { MailboxChange, Message } from './change.ts'
+import { pop, push } from './ready-heap.ts'
 
-export interface Lease {
+export interface MessageLease {
   readonly attempt: number
   readonly nonce: string
   /** On the monotonic clock. */
   readonly until: number
 }
 
-export type EntryState =
+export type MailboxEntryState =
   | { readonly tag: 'in-line' }
   | { readonly tag: 'ready' }
   /** A record about it is on its way to the drive; `lease` is what an acknowledgement that fails goes back to. */
-  | { readonly tag: 'changing'; readonly lease: Lease | undefined }
-  | { readonly tag: 'leased'; readonly lease: Lease }
+  | { readonly tag: 'changing'; readonly lease: MessageLease | undefined }
+  | { readonly tag: 'leased'; readonly lease: MessageLease }
   | { readonly tag: 'dead' }
 
-export interface Entry {
+export interface MailboxEntry {
   readonly message: Message
   /** Its turn: the place of its record in the log. */
   place: number
   attempts: number
-  state: EntryState
+  state: MailboxEntryState
   /** The segment its newest whole record lies in. */
   segment: number
 }
 
 interface Topic {
   /** Once all of the log is known, by place. */
-  readonly entries: Map<string, Entry>
-  readonly ready: Entry[]
+  readonly entries: Map<string, MailboxEntry>
+  readonly ready: MailboxEntry[]
   /** By key, the first one is the one whose turn it is. */
-  readonly lines: Map<string, Entry[]>
+  readonly lines: Map<string, MailboxEntry[]>
 }
 
 export interface MailboxCore {
   readonly maxDeliveries: number
   readonly topics: Map<string, Topic>
-  readonly byId: Map<string, Entry>
+  readonly byId: Map<string, MailboxEntry>
   /** In the order they end: every lease is as long as the other. */
-  readonly leases: Set<Entry>
+  readonly leases: Set<MailboxEntry>
   dead: number
   /** False while the log is read: turns are settled once all of it is known. */
   isOpen: boolean
@@ -77,7 +77,7 @@ export function open(core: MailboxCore): void {
 }
 
 /** Something is durable. `place` is where in the log, `segment` in which file. */
-export function apply(core: MailboxCore, change: Change, place: number, segment: number): void {
+export function apply(core: MailboxCore, change: MailboxChange, place: number, segment: number): void {
   switch (change.tag) {
     case 'message':
       // A second one with this id is the first one.
@@ -103,14 +103,14 @@ export function apply(core: MailboxCore, change: Change, place: number, segment:
   }
 }
 
-function add(core: MailboxCore, facts: Omit<Entry, 'state'>): void {
-  const entry: Entry = { ...facts, state: { tag: 'in-line' } }
+function add(core: MailboxCore, facts: Omit<MailboxEntry, 'state'>): void {
+  const entry: MailboxEntry = { ...facts, state: { tag: 'in-line' } }
   core.byId.set(entry.message.id, entry)
   topicOf(core, entry).entries.set(entry.message.id, entry)
   if (core.isOpen) join(core, entry)
 }
 
-function topicOf(core: MailboxCore, { message }: Pick<Entry, 'message'>): Topic {
+function topicOf(core: MailboxCore, { message }: Pick<MailboxEntry, 'message'>): Topic {
   let topic = core.topics.get(message.topic)
   if (topic === undefined) {
     topic = { entries: new Map(), ready: [], lines: new Map() }
@@ -120,7 +120,7 @@ function topicOf(core: MailboxCore, { message }: Pick<Entry, 'message'>): Topic 
 }
 
 /** No other has a higher place. */
-function joinLast(core: MailboxCore, entry: Entry): void {
+function joinLast(core: MailboxCore, entry: MailboxEntry): void {
   const { entries } = topicOf(core, entry)
   entries.delete(entry.message.id)
   entries.set(entry.message.id, entry)
@@ -128,7 +128,7 @@ function joinLast(core: MailboxCore, entry: Entry): void {
 }
 
 /** It is new here, or back: it goes to the end of its key's line. */
-function join(core: MailboxCore, entry: Entry): void {
+function join(core: MailboxCore, entry: MailboxEntry): void {
   if (entry.attempts >= core.maxDeliveries) {
     entry.state = { tag: 'dead' }
     core.dead += 1
@@ -150,13 +150,13 @@ function join(core: MailboxCore, entry: Entry): void {
   makeReady(core, entry)
 }
 
-function makeReady(core: MailboxCore, entry: Entry): void {
+function makeReady(core: MailboxCore, entry: MailboxEntry): void {
   entry.state = { tag: 'ready' }
   push(topicOf(core, entry).ready, entry)
 }
 
 /** The first of its key is done: the next is ready. */
-function leaveLine(core: MailboxCore, entry: Entry): void {
+function leaveLine(core: MailboxCore, entry: MailboxEntry): void {
   const { key } = entry.message
   if (key === undefined) return
   const { lines } = topicOf(core, entry)
@@ -190,7 +190,7 @@ function revive(core: MailboxCore, id: string, place: number): void {
 }
 
 /** The message whose turn it is; it is the caller's until `lease` or `release`. */
-export function take(core: MailboxCore, topicName: string): Entry | undefined {
+export function take(core: MailboxCore, topicName: string): MailboxEntry | undefined {
   const topic = core.topics.get(topicName)
   const entry = topic === undefined ? undefined : pop(topic.ready)
   if (entry !== undefined) entry.state = { tag: 'changing', lease: undefined }
@@ -198,13 +198,13 @@ export function take(core: MailboxCore, topicName: string): Entry | undefined {
 }
 
 /** The delivery is durable: whoever has the receipt has the message. */
-export function lease(core: MailboxCore, entry: Entry, given: Lease): void {
+export function lease(core: MailboxCore, entry: MailboxEntry, given: MessageLease): void {
   entry.state = { tag: 'leased', lease: given }
   core.leases.add(entry)
 }
 
 /** Nobody has it any more: it is ready again, or it has had its last delivery. */
-export function release(core: MailboxCore, entry: Entry): void {
+export function release(core: MailboxCore, entry: MailboxEntry): void {
   core.leases.delete(entry)
   if (entry.attempts < core.maxDeliveries) {
     makeReady(core, entry)
@@ -216,7 +216,7 @@ export function release(core: MailboxCore, entry: Entry): void {
 }
 
 /** The message this receipt is good for. */
-export function held(core: MailboxCore, topic: string, receipt: Receipt, now: number): Entry | undefined {
+export function held(core: MailboxCore, topic: string, receipt: Receipt, now: number): MailboxEntry | undefined {
   const entry = core.byId.get(receipt.id)
   if (entry?.message.topic !== topic || entry.state.tag !== 'leased') return undefined
   const { attempt, nonce, until } = entry.state.lease
@@ -224,7 +224,7 @@ export function held(core: MailboxCore, topic: string, receipt: Receipt, now: nu
 }
 
 /** An acknowledgement or a replay is on its way to the drive. */
-export function change(entry: Entry): Lease | undefined {
+export function change(entry: MailboxEntry): MessageLease | undefined {
   const given = entry.state.tag === 'leased' ? entry.state.lease : undefined
   entry.state = { tag: 'changing', lease: given }
   return given

@@ -10,18 +10,27 @@ import {
   Closeable,
   Deadline,
   isKind,
+  type MetricTable,
   type Runtime,
   type Timer,
   throwIfCanceled,
   Watch,
 } from '@cairn/kernel'
 import { toHex } from '@cairn/wire'
-import type { Change, Message } from './change.ts'
+import type { MailboxChange, Message } from './change.ts'
 import * as core from './mailbox-core.ts'
+
+/** What a mailbox counts; for the table of the service that has one. */
+export const MAILBOX_METRICS = {
+  mailbox_deliveries_total: { type: 'counter', labels: [], help: 'Messages handed to a consumer.' },
+  mailbox_acks_total: { type: 'counter', labels: ['result'], help: 'Acknowledgements: `acked`, `nacked` or `lost`.' },
+  mailbox_dead_total: { type: 'counter', labels: [], help: 'Messages that became dead letters.' },
+  mailbox_replayed_total: { type: 'counter', labels: [], help: 'Dead letters put back.' },
+} as const satisfies MetricTable
 
 /** Makes changes durable, in the order they are handed over, and applies each in the step in which it is. */
 export interface ChangeLog {
-  submit(changes: readonly Change[], options?: { readonly freesSpace?: boolean }): Promise<void>
+  submit(changes: readonly MailboxChange[], options?: { readonly freesSpace?: boolean }): Promise<void>
 }
 
 export interface MailboxOptions {
@@ -39,7 +48,7 @@ export interface Delivery {
 export interface ListedMessage {
   readonly message: Message
   readonly attempts: number
-  readonly state: core.EntryState['tag']
+  readonly state: core.MailboxEntryState['tag']
   /** Higher than that of every message before it. */
   readonly place: number
 }
@@ -79,7 +88,7 @@ export class Mailbox extends Closeable {
   }
 
   /** Something is durable; for the owner of the log, in the order of the log. */
-  apply(change: Change, place: number, segment: number): void {
+  apply(change: MailboxChange, place: number, segment: number): void {
     core.apply(this.#core, change, place, segment)
     if (this.#core.isOpen && change.tag !== 'delivery' && change.tag !== 'carry') this.#ring()
   }
@@ -185,8 +194,8 @@ export class Mailbox extends Closeable {
    * What must be written again before a segment can go: the messages whose newest record lies in it. One that is just
    * changing is not among them, since its next record would be overtaken; ask again once this is written.
    */
-  livingIn(segment: number, limit: number): { readonly changes: readonly Change[]; readonly isWhole: boolean } {
-    const changes: Change[] = []
+  livingIn(segment: number, limit: number): { readonly changes: readonly MailboxChange[]; readonly isWhole: boolean } {
+    const changes: MailboxChange[] = []
     let isWhole = true
     for (const entry of this.#core.byId.values()) {
       if (entry.segment > segment) continue
@@ -204,7 +213,7 @@ export class Mailbox extends Closeable {
     await Promise.resolve()
   }
 
-  async #deliver(entry: core.Entry, signal: AbortSignal | undefined): Promise<Delivery> {
+  async #deliver(entry: core.MailboxEntry, signal: AbortSignal | undefined): Promise<Delivery> {
     const attempt = entry.attempts + 1
     const { message } = entry
     try {
@@ -222,7 +231,7 @@ export class Mailbox extends Closeable {
     return { message, receipt: { id: message.id, attempt, nonce }, visibilityMs }
   }
 
-  #held(topic: string, receipt: core.Receipt): core.Entry {
+  #held(topic: string, receipt: core.Receipt): core.MailboxEntry {
     const entry = core.held(this.#core, topic, receipt, this.#runtime.clock.now())
     if (entry !== undefined) return entry
     this.#runtime.metrics.count('mailbox_acks_total', { result: 'lost' })
@@ -230,7 +239,7 @@ export class Mailbox extends Closeable {
     throw new CairnError('Conflict', detail, { code: 'lease_lost' })
   }
 
-  #release(entry: core.Entry): void {
+  #release(entry: core.MailboxEntry): void {
     const before = this.#core.dead
     core.release(this.#core, entry)
     this.#settled(before)
@@ -280,11 +289,11 @@ export class Mailbox extends Closeable {
     })
   }
 
-  #entries(topic: string): core.Entry[] {
+  #entries(topic: string): core.MailboxEntry[] {
     return [...(this.#core.topics.get(topic)?.entries.values() ?? [])]
   }
 
-  #page(topic: string, { after = -1, limit }: PageOptions, isWanted: (tag: core.EntryState['tag']) => boolean) {
+  #page(topic: string, { after = -1, limit }: PageOptions, isWanted: (tag: core.MailboxEntryState['tag']) => boolean) {
     const page: ListedMessage[] = []
     for (const { message, attempts, state, place } of this.#core.topics.get(topic)?.entries.values() ?? []) {
       if (page.length === limit) break

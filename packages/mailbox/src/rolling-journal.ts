@@ -18,7 +18,7 @@ import {
   type Watermark,
 } from '@cairn/store'
 import { spellCount } from '@cairn/wire'
-import { type BadStretch, readWitness, type Tally, type Witnessed, writeWitness } from './witness-file.ts'
+import { type BadStretch, type JournalTotals, readWitness, type Witnessed, writeWitness } from './witness-file.ts'
 
 export interface RollingRecord {
   readonly kind: number
@@ -39,7 +39,7 @@ export interface RollingOptions {
   /** Hears every record once it is durable, in order: those of earlier lives first. */
   readonly fold: (record: FoldedRecord) => void
   /** What the fold has come to, for the witness. */
-  readonly tally: () => Tally
+  readonly tally: () => JournalTotals
   readonly segmentBytes?: number | undefined
   readonly ioTimeoutMs?: number | undefined
 }
@@ -51,11 +51,11 @@ export interface Loss {
   /** What cannot be read. */
   readonly stretches: readonly BadStretch[]
   /** What its fold had come to, as the witness says. */
-  readonly known: Tally
+  readonly known: JournalTotals
 }
 
 /** What still counts in a segment, as much of it as fits one write. */
-export interface Living {
+export interface LiveRecords {
   readonly records: readonly RollingRecord[]
   /** There is no more of it. */
   readonly isWhole: boolean
@@ -63,7 +63,7 @@ export interface Living {
 
 export interface TrimRules {
   /** What still counts in this segment and those before it. Nothing, and not whole: something is just changing. */
-  readonly living: (segment: number) => Living
+  readonly living: (segment: number) => LiveRecords
   /** Runs before a segment is looked at, and after it is gone. */
   readonly before?: () => Promise<void>
   readonly after?: (segment: number) => void
@@ -151,7 +151,7 @@ export class RollingJournal extends Closeable {
   }
 
   /** Something else than the witness knows that the journal held more. */
-  lost(known: Tally): void {
+  lost(known: JournalTotals): void {
     const { records = 0, stretches = [] } = this.#loss ?? {}
     this.#loss = { records, stretches, known }
   }
@@ -195,7 +195,7 @@ export class RollingJournal extends Closeable {
     for (const segment of this.#numbers()) {
       if (segment >= last || this.bytes <= keepBytes) break
       await rules.before?.()
-      if (!(await this.#letGo(segment, rules.living))) return gone
+      if (!(await this.#reclaimSegment(segment, rules.living))) return gone
       rules.after?.(segment)
       gone += 1
     }
@@ -204,7 +204,7 @@ export class RollingJournal extends Closeable {
   }
 
   /** What `living` returns is in line before anything else can happen; it is asked again until there is no more. */
-  async #letGo(segment: number, living: TrimRules['living']): Promise<boolean> {
+  async #reclaimSegment(segment: number, living: TrimRules['living']): Promise<boolean> {
     for (;;) {
       const { records, isWhole } = living(segment)
       if (records.length > 0) await this.submit(records, { freesSpace: true }).durable()
@@ -307,7 +307,7 @@ export class RollingJournal extends Closeable {
 }
 
 /** Fewer than were witnessed, or as many and others. */
-export function isShortOf(here: Tally, known: Tally): boolean {
+export function isShortOf(here: JournalTotals, known: JournalTotals): boolean {
   return here.count < known.count || (here.count === known.count && here.head !== known.head)
 }
 
@@ -316,12 +316,12 @@ function foldedFrom({ kind, payload, lsn, place }: PlacedRecord): FoldedRecord {
 }
 
 function journalLost(path: string, { records, stretches }: Loss): CairnError {
-  const detail = `The journal ${path} is not all there: ${sayLoss(records, stretches.length)}. It is only read until that is given up.`
+  const detail = `The journal ${path} is not all there: ${describeLoss(records, stretches.length)}. It is only read until that is given up.`
   return new CairnError('StorageBusy', detail, { code: 'journal_lost' })
 }
 
 /** What of a journal is lost, in words. */
-export function sayLoss(records: number, stretches: number): string {
+function describeLoss(records: number, stretches: number): string {
   const parts = [
     ...(records > 0 ? [`up to ${spellCount(records, 'record')} at its end are missing`] : []),
     ...(stretches > 0 ? [`${spellCount(stretches, 'place')} in it cannot be read`] : []),
@@ -331,7 +331,7 @@ export function sayLoss(records: number, stretches: number): string {
 
 /** For an owner who has no way to go on without what is lost. */
 export function journalDamaged(path: string, { records, stretches }: Loss): CairnError {
-  return damaged(path, sayLoss(records, stretches.length))
+  return damaged(path, describeLoss(records, stretches.length))
 }
 
 function damaged(where: string, why = 'a part of it cannot be read'): CairnError {

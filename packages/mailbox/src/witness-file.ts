@@ -13,7 +13,7 @@ import type { Watermark } from '@cairn/store'
 import { addressOf, canonicalJson, type JsonObject, parseJson } from '@cairn/wire'
 
 /** What the fold of a journal has come to, in the words of its owner: how many of what it counts, and the hash of the last. */
-export interface Tally {
+export interface JournalTotals {
   readonly count: number
   readonly head: string
 }
@@ -24,7 +24,7 @@ export interface BadStretch {
   readonly from: number
 }
 
-export interface Witnessed extends Tally {
+export interface Witnessed extends JournalTotals {
   /** Up to here the journal was durable; nothing where it held no record. */
   readonly durable: Watermark | undefined
   /** Written by a stop after which nothing was appended. */
@@ -76,16 +76,16 @@ function parse(bytes: Uint8Array): Witnessed | undefined {
 }
 
 /** The content, if its sum is right; the sum is of all that we write, so what has it has the right form. */
-function summed(bytes: Uint8Array): Content | undefined {
+function summed(bytes: Uint8Array): WitnessContent | undefined {
   try {
     const { b3, ...content } = parseJson(bytes) as JsonObject
-    return addressOf(canonicalJson(content)) === b3 ? (content as Partial<Content> as Content) : undefined
+    return addressOf(canonicalJson(content)) === b3 ? (content as Partial<WitnessContent> as WitnessContent) : undefined
   } catch {
     return undefined
   }
 }
 
-interface Content {
+interface WitnessContent {
   readonly schema: string
   readonly count: number
   readonly head: string

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { isKind, sleep } from '@cairn/kernel'
 import type { Delivery, ListedMessage, Mailbox, Message } from '../src/index.ts'
-import type { MailboxMachine } from './machine.ts'
+import type { MailboxMachine } from './journal-machine.ts'
 
 export interface Subject {
   readonly mailbox: Mailbox

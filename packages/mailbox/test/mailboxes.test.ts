@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { CairnError, leaks } from '@cairn/kernel'
-import { type ChangeLog, JournalMailbox, Mailbox, openMemoryMailbox } from '../src/index.ts'
-import { memoryMachine } from './machine.ts'
+import { CairnError } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
+import { type ChangeLog, Mailbox } from '../src/index.ts'
+import { JournalMailbox, openMemoryMailbox } from '../src/testing.ts'
+import { memoryMachine } from './journal-machine.ts'
 import { COMPLIANCE, leased, message, OPTIONS, refused } from './mailbox-compliance.ts'
 
 describe('memory', () => {

@@ -10,10 +10,9 @@
  */
 import type { SignatureAlgorithm, SignatureVerifier } from '@cairn/tlog'
 import { fromBase64url, type JsonValue } from '@cairn/wire'
-import { Fields } from './fields.ts'
-import { type Payload, signerSetOf } from './payload.ts'
-import { type LogIdentity, type Proposal, signingInput } from './proposal.ts'
-import { type Refused, refused } from './refusal.ts'
+import { FieldReader } from './fields.ts'
+import { type LogIdentity, type Payload, type Proposal, signerSetOf, signingInput } from './proposal.ts'
+import { type RegistryRefusal, refused } from './refusal.ts'
 import { newSigners, SIGNER_ID, type Signer, type SignerSetItem, signerSetHash } from './signer-set.ts'
 
 /** `current` decides; `incoming` is a key of the proposed set that the one in force does not have. */
@@ -34,17 +33,17 @@ export type Approval = ApprovalRequest & { readonly role: SignerRole }
 const SIGNATURE_BYTES: Readonly<Record<SignatureAlgorithm, number>> = { ed25519: 64, 'ml-dsa-44': 2420 }
 
 export function parseApprovalRequest(value: JsonValue): ApprovalRequest {
-  return readRequest(new Fields(value, 'The approval', ['signer_id', 'sig'], ['signed_at']))
+  return readRequest(new FieldReader(value, 'The approval', ['signer_id', 'sig'], ['signed_at']))
 }
 
 export function parseApproval(value: JsonValue): Approval {
-  const fields = new Fields(value, 'The approval', ['signer_id', 'sig', 'role'], ['signed_at'])
+  const fields = new FieldReader(value, 'The approval', ['signer_id', 'sig', 'role'], ['signed_at'])
   const role = fields.value('role')
   if (role !== 'current' && role !== 'incoming') throw fields.refused('role', 'must be "current" or "incoming"')
   return { ...readRequest(fields), role }
 }
 
-function readRequest(fields: Fields): ApprovalRequest {
+function readRequest(fields: FieldReader): ApprovalRequest {
   const request = {
     signer_id: fields.text('signer_id', SIGNER_ID),
     sig: fields.base64url('sig', Object.values(SIGNATURE_BYTES)),
@@ -76,12 +75,12 @@ export function judgeApproval(
   approvalCase: ApprovalCase,
   request: ApprovalRequest,
   verifier: SignatureVerifier,
-): { readonly kind: 'ok'; readonly approval: Approval } | Refused {
+): { readonly kind: 'ok'; readonly approval: Approval } | RegistryRefusal {
   const { proposal, payload, signerSet, approvals, now } = approvalCase
   const { signer_id: id } = request
   if (now >= proposal.expires_at) return refused('expired', `The proposal ${proposal.proposal_id} has expired.`)
   const candidates = candidatesFor(id, signerSet, payload)
-  if (candidates.length === 0) return stranger(approvalCase, id)
+  if (candidates.length === 0) return unknownSigner(approvalCase, id)
   if (proposal.signer_set_hash !== signerSetHash(signerSet)) return staleSet(proposal)
   const isDone = ({ role }: Candidate) => approvals.some((given) => given.signer_id === id && given.role === role)
   if (candidates.every(isDone)) return duplicate(id)
@@ -115,7 +114,7 @@ function revokedOf({ signerSet, formerSigners }: ApprovalCase, id: string): read
   return formerSigners.filter((signer) => signer.id === id && !inForce.has(signer.key))
 }
 
-function stranger(approvalCase: ApprovalCase, id: string): Refused {
+function unknownSigner(approvalCase: ApprovalCase, id: string): RegistryRefusal {
   if (revokedOf(approvalCase, id).length > 0) return revoked(id)
   return refused('not_a_signer', `${id} is not a signer of this registry; the signer set names those who are.`)
 }
@@ -126,7 +125,7 @@ function foreignSignature(
   input: Uint8Array,
   request: ApprovalRequest,
   verifier: SignatureVerifier,
-): Refused {
+): RegistryRefusal {
   const { signer_id: id } = request
   const wasRevoked = revokedOf(approvalCase, id).some((signer) => isSignature(signer, input, request, verifier))
   if (wasRevoked) return revoked(id)
@@ -134,13 +133,13 @@ function foreignSignature(
   return refused('invalid_sig', detail)
 }
 
-const revoked = (id: string): Refused =>
+const revoked = (id: string): RegistryRefusal =>
   refused('revoked_key', `The key of ${id} was replaced by a later signer set and no longer counts.`)
 
-const duplicate = (id: string): Refused =>
+const duplicate = (id: string): RegistryRefusal =>
   refused('duplicate_approval', `${id} has approved this proposal already; once is enough.`)
 
-export function staleSet({ proposal_id: id }: Proposal): Refused {
+export function staleSet({ proposal_id: id }: Proposal): RegistryRefusal {
   return refused('stale_signer_set', `The signer set has changed since ${id} was proposed. Propose again.`)
 }
 

@@ -12,11 +12,19 @@
 import { CairnError } from '@cairn/kernel'
 import { type Address, addressOf, canonicalJson, type JsonValue, parseAddress } from '@cairn/wire'
 import { type Approval, parseApproval } from './approval.ts'
-import { Fields, malformed, type TextRule } from './fields.ts'
-import { type Payload, parsePayload, payloadHash } from './payload.ts'
-import { type LogIdentity, type Proposal, type ProposalTerms, parseTerms, termsOf } from './proposal.ts'
+import { FieldReader, malformed, type TextRule } from './fields.ts'
+import {
+  type LogIdentity,
+  type Payload,
+  type Proposal,
+  type ProposalTerms,
+  parsePayload,
+  parseTerms,
+  payloadHash,
+  termsOf,
+} from './proposal.ts'
 import { SIGNER_SET_ID, type SignerSet, type SignerSetItem, signerSetHash } from './signer-set.ts'
-import { State } from './state.ts'
+import { RegistryState } from './state.ts'
 
 export type Head = {
   readonly version: number
@@ -58,7 +66,7 @@ export function headOf(artifact: Artifact): Head {
 }
 
 export function parseHead(value: JsonValue): Head {
-  const fields = new Fields(value, 'HEAD', ['version', 'hash'], [])
+  const fields = new FieldReader(value, 'HEAD', ['version', 'hash'], [])
   return { version: fields.integer('version', 0), hash: fields.address('hash') }
 }
 
@@ -95,13 +103,13 @@ export function createGenesis(signers: SignerSet, terms: { proposal_id: string; 
   const { proposal_id, committed_at } = terms
   const hashes = { payload_b3: payloadHash(payload), signer_set_hash: signerSetHash(item) }
   const proposal: Proposal = { proposal_id, expires_at: committed_at, ...hashes }
-  const facts = { version: 0, prev_hash: NO_HASH, state_root: State.of([item]).root, committed_at }
+  const facts = { version: 0, prev_hash: NO_HASH, state_root: RegistryState.of([item]).root, committed_at }
   return createArtifact(facts, proposal, payload, [])
 }
 
 /** The artifact a JSON value spells; its parts agree with each other, but nothing is said yet about who approved it. */
 export function parseArtifact(value: JsonValue): Artifact {
-  const fields = new Fields(value, 'The artifact', ARTIFACT_FIELDS, [])
+  const fields = new FieldReader(value, 'The artifact', ARTIFACT_FIELDS, [])
   fields.constant('schema', SCHEMA)
   const facts: CommitFacts = {
     version: fields.integer('version', 0),

@@ -7,16 +7,15 @@ import type { SignatureVerifier } from '@cairn/tlog'
 import { spellCount } from '@cairn/wire'
 import { type Approval, judgeApproval, judgeQuorum, type Quorum, staleSet } from './approval.ts'
 import { type Artifact, createArtifact, type Head, headOf, proposalOf } from './artifact.ts'
-import { type Payload, payloadHash } from './payload.ts'
-import type { LogIdentity, Proposal } from './proposal.ts'
-import { type Refused, refused } from './refusal.ts'
+import { type LogIdentity, type Payload, type Proposal, payloadHash } from './proposal.ts'
+import { type RegistryRefusal, refused } from './refusal.ts'
 import { SIGNER_SET_ID, type SignerSetItem, signerSetHash } from './signer-set.ts'
-import type { State } from './state.ts'
+import type { RegistryState } from './state.ts'
 
 export interface CommitCase {
   /** The registry as it stands, earlier commits of the same batch included. */
   readonly head: Head
-  readonly state: State
+  readonly state: RegistryState
   readonly proposal: Proposal
   readonly payload: Payload
   /** Each of them judged when it came. */
@@ -28,11 +27,13 @@ export interface CommitCase {
 export interface Commit {
   readonly artifact: Artifact
   readonly head: Head
-  readonly state: State
+  readonly state: RegistryState
 }
 
 /** The next version, or the first reason against it: expired, stale set, quorum, HEAD moved, an item changed. */
-export function judgeCommit(commitCase: CommitCase): { readonly kind: 'ok'; readonly commit: Commit } | Refused {
+export function judgeCommit(
+  commitCase: CommitCase,
+): { readonly kind: 'ok'; readonly commit: Commit } | RegistryRefusal {
   const { head, state, proposal, payload, approvals, now } = commitCase
   if (payloadHash(payload) !== proposal.payload_b3) {
     throw new CairnError('Integrity', `The payload of ${proposal.proposal_id} is not the one that was signed.`)
@@ -61,7 +62,7 @@ export function judgeArtifact(
   artifact: Artifact,
   signerSet: SignerSetItem,
   verifier: SignatureVerifier,
-): { readonly kind: 'ok'; readonly quorum: Quorum } | Refused {
+): { readonly kind: 'ok'; readonly quorum: Quorum } | RegistryRefusal {
   const { payload, prev_hash, committed_at: now } = artifact
   const proposal = proposalOf(artifact)
   if (proposal.signer_set_hash !== signerSetHash(signerSet)) return staleSet(proposal)

@@ -18,7 +18,7 @@ export const SHORT_TEXT: TextRule = {
 }
 
 /** The fields of one JSON object; every field has to be declared. */
-export class Fields {
+export class FieldReader {
   readonly #object: JsonObject
   readonly #what: string
 

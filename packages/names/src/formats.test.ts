@@ -6,9 +6,8 @@ import { addressOf, digestOf, toHex } from '@cairn/wire'
 import { artifactHash, createGenesis } from './artifact.ts'
 import { itemHash } from './item.ts'
 import { proposalId, signingInput } from './proposal.ts'
-import { encodeSignerKey, parseSignerKey } from './signer-key.ts'
-import { signerSetHash } from './signer-set.ts'
-import { State, stateLeaf, statePath } from './state.ts'
+import { encodeSignerKey, parseSignerKey, signerSetHash } from './signer-set.ts'
+import { RegistryState, stateLeaf, statePath } from './state.ts'
 
 const ADDRESS = `b3:${'a'.repeat(64)}` as const
 const sha256 = (...parts: (string | Uint8Array)[]) =>
@@ -36,8 +35,8 @@ test('the path and the leaf of an item in the state', () => {
 
 test('the root of a state with one item is the node of its leaf alone', () => {
   const [path, leaf] = [statePath('name', 'site@1.0'), stateLeaf('name', 'site@1.0', itemHash(ITEM))]
-  assert.equal(State.of([ITEM]).root, `sha256:${sha256('\u0002', path, leaf)}`)
-  assert.equal(State.EMPTY.root, `sha256:${'0'.repeat(64)}`)
+  assert.equal(RegistryState.of([ITEM]).root, `sha256:${sha256('\u0002', path, leaf)}`)
+  assert.equal(RegistryState.EMPTY.root, `sha256:${'0'.repeat(64)}`)
 })
 
 test('the signing input is a prefix and the canonical JSON of the terms', () => {

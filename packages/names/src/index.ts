@@ -17,7 +17,6 @@ export {
   isOriginOf,
   logIdentity,
   parseArtifact,
-  proposalOf,
 } from './artifact.ts'
 export { type Commit, type CommitCase, judgeArtifact, judgeCommit, missingFor } from './commit.ts'
 export {
@@ -59,31 +58,37 @@ export {
   type ReplayedProposal,
   type ReplayPlace,
 } from './log-replay.ts'
-export { type Payload, parsePayload, payloadHash, signerSetOf } from './payload.ts'
+export { type Consistency, encodeProof, type Proof, type ProvenCommit, parseProof } from './proof.ts'
 export {
-  type Consistency,
-  encodeProof,
-  type NameProof,
-  type Proof,
-  type ProvenCommit,
-  parseProof,
-  type VersionProof,
-} from './proof.ts'
-export { type LogIdentity, type Proposal, parseProposal, proposalId, type Supersede, signingInput } from './proposal.ts'
-export { REFUSALS, type RefusalCode, type Refused } from './refusal.ts'
-export { decodeBody, type ProposalRequest, parseProposalRequest } from './request.ts'
-export { encodeSignerKey, parseSignerKey, type SignerKey } from './signer-key.ts'
+  decodeBody,
+  type LogIdentity,
+  type Payload,
+  type Proposal,
+  type ProposalRequest,
+  parsePayload,
+  parseProposal,
+  parseProposalRequest,
+  payloadHash,
+  proposalId,
+  type Supersede,
+  signerSetOf,
+  signingInput,
+} from './proposal.ts'
+export { type RefusalCode, type RegistryRefusal } from './refusal.ts'
 export {
+  encodeSignerKey,
   newSigners,
   parseSigner,
+  parseSignerKey,
   parseTrustRoots,
   type Signer,
+  type SignerKey,
   type SignerSet,
   type SignerSetItem,
   signerSetHash,
 } from './signer-set.ts'
-export { State } from './state.ts'
+export { RegistryState } from './state.ts'
 export { encodePin, encodeTrust, type Pin, parsePin, parseTrust, type TrustFile, type WitnessPolicy } from './trust.ts'
-export { type Check, type Finding, PROOF_REFUSALS, type ProofRefusalCode, type Verdict } from './verdict.ts'
+export { type Check, type Finding, PROOF_REFUSALS, type Verdict } from './verdict.ts'
 export { type CheckedCheckpoint, type VerifyOptions, verifyCheckpoint } from './verify-checkpoint.ts'
 export { verifyProof } from './verify-proof.ts'

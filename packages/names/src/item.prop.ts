@@ -11,8 +11,7 @@ import {
 } from '@cairn/wire'
 import fc from 'fast-check'
 import { itemHash, parseItem } from './item.ts'
-import { parsePayload, payloadHash } from './payload.ts'
-import { decodeBody } from './request.ts'
+import { decodeBody, parsePayload, payloadHash } from './proposal.ts'
 
 const address = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => addressOf(bytes))
 const prev = fc.option(address)

@@ -5,8 +5,7 @@ import { encodeCbor, type JsonValue, toBase64url } from '@cairn/wire'
 import { parseApprovalRequest } from './approval.ts'
 import { parseItem, parseName } from './item.ts'
 import { parseAuditHead } from './leaf.ts'
-import { parsePayload } from './payload.ts'
-import { decodeBody, parseProposalRequest } from './request.ts'
+import { decodeBody, parsePayload, parseProposalRequest } from './proposal.ts'
 import { parseTrustRoots } from './signer-set.ts'
 
 const ADDRESS = `b3:${'a'.repeat(64)}`

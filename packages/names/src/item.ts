@@ -7,24 +7,24 @@
  * the latest does not fit. After a removal the (kind, id) is free, and the next item has `prev` null again.
  */
 import { type Address, addressOf, canonicalJson, type JsonValue } from '@cairn/wire'
-import { Fields, isJsonObject, malformed, SHORT_TEXT, type TextRule } from './fields.ts'
+import { FieldReader, isJsonObject, malformed, SHORT_TEXT, type TextRule } from './fields.ts'
 import { readSignerSet, SIGNER_SET_ID, type SignerSetItem } from './signer-set.ts'
 
-type Described<Kind extends string, Descriptor> = Descriptor & {
+type DescribedItem<Kind extends string, Descriptor> = Descriptor & {
   readonly kind: Kind
   readonly id: string
   readonly prev: Address | null
 }
 
 /** A name means an object: its address, and the media type where the signers vouch for one. */
-export type NameItem = Described<'name', { readonly manifest: Address; readonly type?: string }>
-type ServiceItem = Described<'service', { readonly endpoint: string; readonly title?: string }>
-type NodeItem = Described<
+export type NameItem = DescribedItem<'name', { readonly manifest: Address; readonly type?: string }>
+type ServiceItem = DescribedItem<'service', { readonly endpoint: string; readonly title?: string }>
+type NodeItem = DescribedItem<
   'node',
   { readonly identity_key: string; readonly addrs: readonly string[]; readonly region: string }
 >
-type RegionItem = Described<'region', { readonly title?: string }>
-type UpstreamItem = Described<'upstream', { readonly route: string; readonly url: string }>
+type RegionItem = DescribedItem<'region', { readonly title?: string }>
+type UpstreamItem = DescribedItem<'upstream', { readonly route: string; readonly url: string }>
 
 /** An item that stands: what the state holds. */
 export type LiveItem = NameItem | ServiceItem | NodeItem | RegionItem | UpstreamItem | SignerSetItem
@@ -86,7 +86,7 @@ export function parseItem(value: JsonValue): Item {
 }
 
 function readRemoved(kind: ItemKind, value: JsonValue, what: string): RemovedItem {
-  const fields = new Fields(value, `${what}, a removal,`, ['kind', 'id', 'prev', 'deleted'], [])
+  const fields = new FieldReader(value, `${what}, a removal,`, ['kind', 'id', 'prev', 'deleted'], [])
   if (kind === 'signer_set') throw malformed('The signer set can be replaced, never removed.')
   if (fields.value('deleted') !== true) throw fields.refused('deleted', 'must be true where it is given')
   return { kind, id: fields.text('id', KINDS[kind].id), prev: fields.address('prev'), deleted: true }
@@ -94,7 +94,7 @@ function readRemoved(kind: ItemKind, value: JsonValue, what: string): RemovedIte
 
 function readLive(kind: ItemKind, value: JsonValue, what: string): LiveItem {
   const { id: rule, required, optional } = KINDS[kind]
-  const fields = new Fields(value, what, ['kind', 'id', 'prev', ...required], optional)
+  const fields = new FieldReader(value, what, ['kind', 'id', 'prev', ...required], optional)
   const id = fields.text('id', rule)
   const prev = fields.value('prev') === null ? null : fields.address('prev')
   switch (kind) {
@@ -115,10 +115,10 @@ function readLive(kind: ItemKind, value: JsonValue, what: string): LiveItem {
   }
 }
 
-const readTitle = (fields: Fields): { readonly title?: string } =>
+const readTitle = (fields: FieldReader): { readonly title?: string } =>
   fields.has('title') ? { title: fields.text('title', SHORT_TEXT) } : {}
 
-function readNode(fields: Fields): Omit<NodeItem, 'kind' | 'id' | 'prev'> {
+function readNode(fields: FieldReader): Omit<NodeItem, 'kind' | 'id' | 'prev'> {
   const addrs = fields.list('addrs', 0, MAX_PEER_ADDRESSES).map((address) => {
     if (typeof address === 'string' && PEER_ADDRESS.pattern.test(address)) return address
     throw fields.refused('addrs', `has an entry that is not ${PEER_ADDRESS.says}`)

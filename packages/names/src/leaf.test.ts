@@ -14,8 +14,7 @@ import {
   type LogLeaf,
   MAX_LEAF_BYTES,
 } from './leaf.ts'
-import { type Payload, payloadHash } from './payload.ts'
-import { proposalId } from './proposal.ts'
+import { type Payload, payloadHash, proposalId } from './proposal.ts'
 
 const ADDRESS = `b3:${'a'.repeat(64)}` as const
 const HEAD = { version: 3, hash: ADDRESS }

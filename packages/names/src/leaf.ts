@@ -12,22 +12,21 @@ import { CairnError } from '@cairn/kernel'
 import { type Address, canonicalJson, equalBytes, type JsonValue, parseJson } from '@cairn/wire'
 import { type Approval, parseApproval } from './approval.ts'
 import { type Artifact, type Head, headOf, parseArtifact, parseHead, requireGenesis, STATE_ROOT } from './artifact.ts'
-import { Fields, isJsonObject, malformed } from './fields.ts'
-import { type Payload, parsePayload, payloadHash } from './payload.ts'
-import { PROPOSAL_ID, type Proposal, parseProposal } from './proposal.ts'
+import { FieldReader, isJsonObject, malformed } from './fields.ts'
+import { type Payload, PROPOSAL_ID, type Proposal, parsePayload, parseProposal, payloadHash } from './proposal.ts'
 
-type Leaf<Type extends string, Content> = Content & {
+type LeafOf<Type extends string, Content> = Content & {
   readonly schema: typeof SCHEMA
   readonly type: Type
   readonly head: Head
 }
 
 /** Index 0, with the whole first artifact: nothing before it could hold a part of it. */
-export type GenesisLeaf = Leaf<'genesis', { readonly artifact: Artifact }>
+export type GenesisLeaf = LeafOf<'genesis', { readonly artifact: Artifact }>
 /** Without `payload` where it does not fit: its canonical bytes are then the object `proposal.payload_b3`. */
-export type ProposalLeaf = Leaf<'proposal', { readonly proposal: Proposal; readonly payload?: Payload }>
-export type ApprovalLeaf = Leaf<'approval', { readonly proposal_id: string; readonly approval: Approval }>
-export type CommitLeaf = Leaf<
+export type ProposalLeaf = LeafOf<'proposal', { readonly proposal: Proposal; readonly payload?: Payload }>
+export type ApprovalLeaf = LeafOf<'approval', { readonly proposal_id: string; readonly approval: Approval }>
+export type CommitLeaf = LeafOf<
   'commit',
   {
     readonly proposal_id: string
@@ -37,9 +36,9 @@ export type CommitLeaf = Leaf<
   }
 >
 /** Anchors the head of an audit chain that is kept elsewhere: its hash and how many entries it has. */
-export type AuditHeadLeaf = Leaf<'audit_head', { readonly audit: AuditHead }>
+export type AuditHeadLeaf = LeafOf<'audit_head', { readonly audit: AuditHead }>
 /** A snapshot of the state at `head` exists under this address; pruning may follow. */
-export type SnapshotLeaf = Leaf<'snapshot', { readonly snapshot: Address }>
+export type SnapshotLeaf = LeafOf<'snapshot', { readonly snapshot: Address }>
 export type LogLeaf = GenesisLeaf | ProposalLeaf | ApprovalLeaf | CommitLeaf | AuditHeadLeaf | SnapshotLeaf
 
 export type AuditHead = {
@@ -103,8 +102,8 @@ function readBase<Type extends LogLeaf['type']>(
   type: Type,
   required: readonly string[],
   optional: readonly string[] = [],
-): [{ readonly schema: typeof SCHEMA; readonly type: Type; readonly head: Head }, Fields] {
-  const fields = new Fields(value, `The ${type} leaf`, ['schema', 'type', 'head', ...required], optional)
+): [{ readonly schema: typeof SCHEMA; readonly type: Type; readonly head: Head }, FieldReader] {
+  const fields = new FieldReader(value, `The ${type} leaf`, ['schema', 'type', 'head', ...required], optional)
   fields.constant('schema', SCHEMA)
   return [{ schema: SCHEMA, type, head: parseHead(fields.value('head')) }, fields]
 }
@@ -144,7 +143,7 @@ function readCommit(value: JsonValue): CommitLeaf {
 const AUDIT_CHAIN = /^[0-9a-f]{32}$/
 
 export function parseAuditHead(value: JsonValue): AuditHead {
-  const fields = new Fields(value, 'The audit head', ['head', 'count'], ['chain'])
+  const fields = new FieldReader(value, 'The audit head', ['head', 'count'], ['chain'])
   const audit = { head: fields.address('head'), count: fields.integer('count', 0) }
   return fields.has('chain') ? { ...audit, chain: parseAuditChain(fields.value('chain')) } : audit
 }

@@ -22,10 +22,9 @@ import {
   type LogLeaf,
   type ProposalLeaf,
 } from './leaf.ts'
-import { type Payload, payloadHash, signerSetOf } from './payload.ts'
-import type { LogIdentity, Proposal } from './proposal.ts'
+import { type LogIdentity, type Payload, type Proposal, payloadHash, signerSetOf } from './proposal.ts'
 import { signerSetHash } from './signer-set.ts'
-import { State } from './state.ts'
+import { RegistryState } from './state.ts'
 
 /** A proposal that nobody committed so far. */
 export interface ReplayedProposal {
@@ -43,7 +42,7 @@ interface Open extends ReplayedProposal {
 export interface ReplayPlace {
   readonly log: LogIdentity
   readonly head: Head
-  readonly state: State
+  readonly state: RegistryState
   readonly open: readonly ReplayedProposal[]
   /** Ids of the proposals that became versions: none may a second time. */
   readonly committed: readonly string[]
@@ -52,7 +51,7 @@ export interface ReplayPlace {
 /** Gives the payload of a version that is too large for its leaf. */
 export type PayloadReader = (version: number) => Promise<Payload>
 
-interface Tally {
+interface ReplayTally {
   versions: number
   proposals: number
   approvals: number
@@ -70,14 +69,14 @@ export interface MadeVersion extends Head {
   readonly log_index: number
 }
 
-interface Standing {
+interface ReplayedHead {
   readonly log: LogIdentity
   readonly head: Head
-  readonly state: State
+  readonly state: RegistryState
 }
 
 export class LogReplay {
-  readonly tally: Tally = {
+  readonly tally: ReplayTally = {
     versions: 0,
     proposals: 0,
     approvals: 0,
@@ -92,7 +91,7 @@ export class LogReplay {
   readonly #open = new Map<string, Open>()
   readonly #committed = new Set<string>()
   /** What the leaves so far add up to; nothing before genesis, and where the beginning was removed. */
-  #standing: Standing | undefined
+  #standing: ReplayedHead | undefined
   /** Of a log whose beginning was removed. */
   #lastHead: Head | undefined
   #made: MadeVersion | undefined
@@ -123,7 +122,7 @@ export class LogReplay {
   }
 
   /** What all leaves so far add up to; undefined before genesis, and where the beginning was removed. */
-  get state(): State | undefined {
+  get state(): RegistryState | undefined {
     return this.#standing?.state
   }
 
@@ -169,7 +168,7 @@ export class LogReplay {
     const signerSet = signerSetOf(artifact.payload)
     if (signerSet === undefined) throw wrong('Genesis installs no signer set.')
     if (!isOriginOf(this.#origin, head.hash)) throw wrong(`The genesis ${head.hash} is not that of ${this.#origin}.`)
-    this.#standing = { log: { origin: this.#origin, genesis: head.hash }, head, state: State.of([signerSet]) }
+    this.#standing = { log: { origin: this.#origin, genesis: head.hash }, head, state: RegistryState.of([signerSet]) }
     const { payload_b3, committed_at } = artifact
     this.#made = { ...head, payload_b3, committed_at, log_index: 0 }
     this.tally.versions = 1
@@ -202,7 +201,7 @@ export class LogReplay {
     }
   }
 
-  #takeProposal({ state }: Standing, { proposal, payload }: ProposalLeaf): void {
+  #takeProposal({ state }: ReplayedHead, { proposal, payload }: ProposalLeaf): void {
     const { proposal_id: id } = proposal
     // A proposer may choose an id again once what had it can be committed no more: this one ends later.
     const before = this.#open.get(id)?.proposal
@@ -215,7 +214,7 @@ export class LogReplay {
     if (payload === undefined) this.tally.unreadPayloads += 1
   }
 
-  #takeApproval({ log, state }: Standing, { proposal_id: id, approval }: ApprovalLeaf): void {
+  #takeApproval({ log, state }: ReplayedHead, { proposal_id: id, approval }: ApprovalLeaf): void {
     const open = this.#open.get(id)
     if (open === undefined) throw wrong(`It approves ${id}, which is not an open proposal.`)
     const { proposal, approvals, payload = NO_ITEMS } = open
@@ -229,7 +228,12 @@ export class LogReplay {
     this.tally.approvals += 1
   }
 
-  async #takeCommit({ log, head, state }: Standing, leaf: CommitLeaf, index: number, entry: Uint8Array): Promise<void> {
+  async #takeCommit(
+    { log, head, state }: ReplayedHead,
+    leaf: CommitLeaf,
+    index: number,
+    entry: Uint8Array,
+  ): Promise<void> {
     const { proposal_id: id, committed_at: now } = leaf
     const open = this.#open.get(id)
     if (open === undefined) throw wrong(`It commits ${id}, which is not an open proposal.`)

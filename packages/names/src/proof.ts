@@ -25,7 +25,7 @@ import {
   toBase64url,
 } from '@cairn/wire'
 import { type Artifact, parseArtifact } from './artifact.ts'
-import { Fields, isJsonObject, malformed } from './fields.ts'
+import { FieldReader, isJsonObject, malformed } from './fields.ts'
 import { type NameItem, parseItem, parseName } from './item.ts'
 import { type LogLeaf, parseLeaf } from './leaf.ts'
 
@@ -122,7 +122,7 @@ const BASE_FIELDS: readonly string[] = ['schema', 'checkpoint', 'commits', 'sign
 function readProof(value: JsonObject): Proof {
   const isName = Object.hasOwn(value, 'name')
   const own = isName ? ['name', 'item', 'item_proof', 'last_leaf'] : ['version']
-  const fields = new Fields(value, 'The proof', [...BASE_FIELDS, ...own], ['consistency'])
+  const fields = new FieldReader(value, 'The proof', [...BASE_FIELDS, ...own], ['consistency'])
   fields.constant('schema', SCHEMA)
   const checkpoint = fields.value('checkpoint')
   if (typeof checkpoint !== 'string') throw fields.refused('checkpoint', 'must be the text of a signed note')
@@ -145,7 +145,7 @@ function readProof(value: JsonObject): Proof {
 }
 
 function readCommit(value: JsonValue): ProvenCommit {
-  const fields = new Fields(value, 'A commit of the proof', ['artifact', 'index', 'inclusion'], [])
+  const fields = new FieldReader(value, 'A commit of the proof', ['artifact', 'index', 'inclusion'], [])
   const artifact = parseArtifact(fields.value('artifact'))
   return { artifact, index: fields.integer('index', 0), inclusion: readHashes(fields, 'inclusion') }
 }
@@ -158,18 +158,18 @@ function readNameItem(value: JsonValue): NameItem | null {
 }
 
 function readLastLeaf(value: JsonValue): NameProof['lastLeaf'] {
-  const fields = new Fields(value, 'The last leaf of the proof', ['leaf', 'inclusion'], [])
+  const fields = new FieldReader(value, 'The last leaf of the proof', ['leaf', 'inclusion'], [])
   return { leaf: parseLeaf(fields.value('leaf')), inclusion: readHashes(fields, 'inclusion') }
 }
 
 function readConsistency(value: JsonValue): Consistency {
-  const fields = new Fields(value, 'The consistency proof', ['from', 'hashes'], [])
+  const fields = new FieldReader(value, 'The consistency proof', ['from', 'hashes'], [])
   return { from: fields.integer('from', 0), hashes: readHashes(fields, 'hashes') }
 }
 
 const writeHashes = (hashes: readonly Hash[]): string[] => hashes.map(toBase64url)
 
-function readHashes(fields: Fields, name: string): readonly Hash[] {
+function readHashes(fields: FieldReader, name: string): readonly Hash[] {
   return fields.list(name, 0, MAX_HASHES).map((text) => {
     const hash = fromBase64url(typeof text === 'string' ? text : '')
     if (hash.length !== HASH_BYTES) throw fields.refused(name, 'must hold hashes of 32 bytes in base64url')
@@ -177,7 +177,7 @@ function readHashes(fields: Fields, name: string): readonly Hash[] {
   })
 }
 
-function readMapProof(fields: Fields, name: string): MapProof {
+function readMapProof(fields: FieldReader, name: string): MapProof {
   const text = fields.value(name)
   return decodeMapProof(fromBase64url(typeof text === 'string' ? text : ''))
 }

@@ -15,12 +15,12 @@ export const REFUSALS = {
 export type RefusalCode = keyof typeof REFUSALS
 
 /** A decision against: the code for programs, the sentence for people. */
-export interface Refused {
+export interface RegistryRefusal {
   readonly kind: 'refused'
   readonly code: RefusalCode
   readonly detail: string
 }
 
-export function refused(code: RefusalCode, detail: string): Refused {
+export function refused(code: RefusalCode, detail: string): RegistryRefusal {
   return { kind: 'refused', code, detail }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
 import { toBase64url } from '@cairn/wire'
-import { encodeSignerKey, parseSignerKey, type SignerKey } from './signer-key.ts'
+import { encodeSignerKey, parseSignerKey, type SignerKey } from './signer-set.ts'
 
 const SEED = new Uint8Array(32).fill(3)
 const KEY: SignerKey = {

@@ -1,7 +1,48 @@
 /** Who signs: N keys of which M must agree. The set in force is itself an item of the registry. */
 import type { SignatureAlgorithm } from '@cairn/tlog'
-import { type Address, addressOf, canonicalJson, type JsonValue, parseJson } from '@cairn/wire'
-import { Fields, malformed, type TextRule } from './fields.ts'
+import {
+  type Address,
+  addressOf,
+  canonicalJson,
+  fromBase64url,
+  type JsonValue,
+  parseJson,
+  toBase64url,
+} from '@cairn/wire'
+import { FieldReader, isJsonObject, malformed, type TextRule } from './fields.ts'
+
+/*
+ * A signer's key file: the public half as the signer set lists it, and the seed it follows from.
+ *
+ *   {"algo":"ed25519","id":"alice","key":"…","schema":"cairn.signer-key/1","seed":"…"}
+ *
+ * Whoever reads it to sign checks that `key` follows from `seed`: a damaged file is then an error, not another signer.
+ */
+
+/** A signer with its secret. */
+export interface SignerKey {
+  readonly signer: Signer
+  /** 32 bytes, for both algorithms. */
+  readonly seed: Uint8Array
+}
+
+const SCHEMA = 'cairn.signer-key/1'
+const SEED_BYTES = 32
+
+/** One line, so that the file can be printed and typed in again. */
+export function encodeSignerKey({ signer: { id, algo, key }, seed }: SignerKey): Uint8Array {
+  const line = canonicalJson({ schema: SCHEMA, id, algo, key, seed: toBase64url(seed) })
+  return new Uint8Array([...line, 0x0a])
+}
+
+/** The key in a file; no refusal repeats what the file holds. */
+export function parseSignerKey(bytes: Uint8Array): SignerKey {
+  const value = parseJson(bytes)
+  const fields = new FieldReader(value, 'The key file', ['schema', 'id', 'algo', 'key', 'seed'], [])
+  fields.constant('schema', SCHEMA)
+  const { schema: _schema, seed: _seed, ...signer } = isJsonObject(value) ? value : {}
+  return { signer: parseSigner(signer), seed: fromBase64url(fields.base64url('seed', [SEED_BYTES])) }
+}
 
 export type Signer = {
   readonly id: string
@@ -35,7 +76,7 @@ export const SIGNER_ID: TextRule = {
 }
 
 /** The two fields of a signer set, read from an object that may have others. */
-export function readSignerSet(fields: Fields): SignerSet {
+export function readSignerSet(fields: FieldReader): SignerSet {
   const signers = fields.list('signers', 1, MAX_SIGNERS).map(parseSigner)
   const repeated = repeatedOf(signers.map(({ id }) => id))
   if (repeated !== undefined) throw malformed(`The signer set names the signer ${repeated} twice; ids are unique.`)
@@ -52,7 +93,7 @@ export function readSignerSet(fields: Fields): SignerSet {
 
 /** One signer of a set, its public half. */
 export function parseSigner(value: JsonValue): Signer {
-  const fields = new Fields(value, 'A signer', ['id', 'algo', 'key'], [])
+  const fields = new FieldReader(value, 'A signer', ['id', 'algo', 'key'], [])
   const algo = fields.value('algo')
   if (algo !== 'ed25519' && algo !== 'ml-dsa-44') throw fields.refused('algo', 'must be "ed25519" or "ml-dsa-44"')
   return { id: fields.text('id', SIGNER_ID), algo, key: fields.base64url('key', [KEY_BYTES[algo]]) }
@@ -64,7 +105,7 @@ function repeatedOf(texts: readonly string[]): string | undefined {
 
 /** The genesis signer set of a trust-roots file: `{m, signers}`. */
 export function parseTrustRoots(bytes: Uint8Array): SignerSet {
-  return readSignerSet(new Fields(parseJson(bytes), 'The trust-roots file', ['m', 'signers'], []))
+  return readSignerSet(new FieldReader(parseJson(bytes), 'The trust-roots file', ['m', 'signers'], []))
 }
 
 /** What a signing input names the set by: the hash of its whole item, so that a restored set is still another one. */

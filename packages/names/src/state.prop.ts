@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { verifyMapProof } from '@cairn/tlog'
 import fc from 'fast-check'
 import { type Item, itemHash, itemKey, type LiveItem } from './item.ts'
-import { rootHash, State, stateLeaf, statePath } from './state.ts'
+import { RegistryState, rootHash, stateLeaf, statePath } from './state.ts'
 
 interface Change {
   readonly id: string
@@ -29,7 +29,7 @@ test('the fold equals a plain map, and refuses exactly what does not follow', ()
   fc.assert(
     fc.property(fc.array(change, { maxLength: 40 }), (changes) => {
       const model = new Map<string, LiveItem>()
-      let state = State.EMPTY
+      let state = RegistryState.EMPTY
       for (const each of changes) {
         const item = itemFor(each, model.get(each.id))
         if (item === undefined) continue
@@ -50,13 +50,13 @@ test('the fold equals a plain map, and refuses exactly what does not follow', ()
       for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'z']) assertProved(state, id, model.get(id))
       const expected = [...model.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
       assert.deepEqual(state.items(), expected)
-      assert.equal(State.of(expected).root, state.root)
-      assert.equal(State.of(expected.toReversed()).root, state.root, 'the order of insertion leaves no trace')
+      assert.equal(RegistryState.of(expected).root, state.root)
+      assert.equal(RegistryState.of(expected.toReversed()).root, state.root, 'the order of insertion leaves no trace')
     }),
   )
 })
 
-function assertProved(state: State, id: string, expected: LiveItem | undefined): void {
+function assertProved(state: RegistryState, id: string, expected: LiveItem | undefined): void {
   assert.deepEqual(state.get('region', id), expected)
   const found = verifyMapProof(rootHash(state.root), statePath('region', id), state.prove('region', id))
   assert.deepEqual(found, expected === undefined ? undefined : stateLeaf('region', id, itemHash(expected)))
@@ -67,7 +67,7 @@ test('a payload applies as a whole or not at all', () => {
     { kind: 'region', id: 'a', prev: null },
     { kind: 'region', id: 'b', prev: null },
   ]
-  const first = State.of([a!])
+  const first = RegistryState.of([a!])
   const applied = first.apply({ items: [b!, a!] })
   assert.ok(applied.kind === 'refused' && applied.detail.startsWith('region a has changed'))
   assert.equal(first.get('region', 'b'), undefined)
@@ -75,7 +75,7 @@ test('a payload applies as a whole or not at all', () => {
 
 test('many items share structure and keep their own paths', () => {
   const items: LiveItem[] = Array.from({ length: 3_000 }, (_, at) => ({ kind: 'region', id: `r${at}`, prev: null }))
-  let state = State.of(items)
+  let state = RegistryState.of(items)
   const { root } = state
   for (const item of items) assert.deepEqual(state.get('region', item.id), item)
   for (const item of items.slice(100)) {
@@ -84,6 +84,6 @@ test('many items share structure and keep their own paths', () => {
     state = applied.state
   }
   assert.equal(state.items().length, 100)
-  assert.equal(state.root, State.of(items.slice(0, 100)).root)
+  assert.equal(state.root, RegistryState.of(items.slice(0, 100)).root)
   assert.notEqual(state.root, root)
 })

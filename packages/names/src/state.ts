@@ -9,18 +9,70 @@
  */
 import { CairnError } from '@cairn/kernel'
 import { type Hash, leafHash, type MapProof, MerkleMap, sha256 } from '@cairn/tlog'
-import { type Address, digestOf, toHex } from '@cairn/wire'
+import { type Address, digestOf, equalBytes, toHex } from '@cairn/wire'
 import { type Item, type ItemKind, isLive, itemHash, itemKey, type LiveItem } from './item.ts'
-import { findItem, type ItemTrie, listItems, putItem } from './item-trie.ts'
-import type { Payload } from './payload.ts'
-import { type Refused, refused } from './refusal.ts'
+import type { Payload } from './proposal.ts'
+import { type RegistryRefusal, refused } from './refusal.ts'
 import { SIGNER_SET_ID, type SignerSetItem } from './signer-set.ts'
 
-type Applied = { readonly kind: 'ok'; readonly state: State } | Refused
+/*
+ * Items by path, immutable and structurally shared: a version of the state costs what it changed, and a reader keeps
+ * the version it began with.
+ *
+ *   [ · · ◦ · … ]          16 places, one for each first digit of the path
+ *         └── [ · ◦ … ◦ ]  by the second digit, where more than one item has the first
+ *
+ * The Merkle map proves hashes; this holds what they are hashes of.
+ */
+
+export interface ItemEntry {
+  readonly path: Uint8Array
+  readonly item: LiveItem
+  /** Of the item: asked for whenever the next one names it. */
+  readonly hash: Address
+}
+type TrieBranch = readonly ItemTrie[]
+/** Nothing, one item, or a choice of sixteen. */
+export type ItemTrie = undefined | ItemEntry | TrieBranch
+
+const NO_CHILDREN: TrieBranch = Array.from({ length: 16 }, () => undefined)
+
+const isBranch = (trie: ItemTrie): trie is TrieBranch => Array.isArray(trie)
+
+function digitAt(path: Uint8Array, depth: number): number {
+  const byte = path[depth >> 1] ?? 0
+  return depth % 2 === 0 ? byte >> 4 : byte & 0xf
+}
+
+function findItem(trie: ItemTrie, path: Uint8Array): ItemEntry | undefined {
+  let at = trie
+  for (let depth = 0; isBranch(at); depth++) at = at[digitAt(path, depth)]
+  return at !== undefined && equalBytes(at.path, path) ? at : undefined
+}
+
+/** The trie with `entry` at `path`, or with nothing there. */
+function putItem(trie: ItemTrie, path: Uint8Array, entry: ItemEntry | undefined, depth = 0): ItemTrie {
+  if (isBranch(trie)) {
+    const digit = digitAt(path, depth)
+    const branch = trie.with(digit, putItem(trie[digit], path, entry, depth + 1))
+    return branch.some((child) => child !== undefined) ? branch : undefined
+  }
+  if (trie === undefined || equalBytes(trie.path, path)) return entry
+  if (entry === undefined) return trie
+  return putItem(NO_CHILDREN.with(digitAt(trie.path, depth), trie), path, entry, depth)
+}
+
+/** One after the other, by path; whoever takes them may pause in between. */
+function* listItems(trie: ItemTrie): Generator<LiveItem> {
+  if (isBranch(trie)) for (const child of trie) yield* listItems(child)
+  else if (trie !== undefined) yield trie.item
+}
+
+type Applied = { readonly kind: 'ok'; readonly state: RegistryState } | RegistryRefusal
 
 /** Immutable: `apply` gives another state, which shares all that did not change. */
-export class State {
-  static readonly EMPTY = new State(MerkleMap.EMPTY, undefined)
+export class RegistryState {
+  static readonly EMPTY = new RegistryState(MerkleMap.EMPTY, undefined)
   readonly #proofs: MerkleMap
   readonly #items: ItemTrie
 
@@ -30,7 +82,7 @@ export class State {
   }
 
   /** The state that holds exactly these items, as a snapshot lists them, or these beside those of another. */
-  static of(items: Iterable<LiveItem>, beside = State.EMPTY): State {
+  static of(items: Iterable<LiveItem>, beside = RegistryState.EMPTY): RegistryState {
     let state = beside
     for (const item of items) state = state.#with(item)
     return state
@@ -79,19 +131,19 @@ export class State {
   apply({ items }: Payload): Applied {
     const stale = items.find(({ kind, id, prev }) => prev !== this.hashOf(kind, id))
     if (stale !== undefined) return mismatch(stale, this.hashOf(stale.kind, stale.id))
-    return { kind: 'ok', state: items.reduce((next: State, item) => next.#with(item), this) }
+    return { kind: 'ok', state: items.reduce((next: RegistryState, item) => next.#with(item), this) }
   }
 
-  #with(item: Item): State {
+  #with(item: Item): RegistryState {
     const path = statePath(item.kind, item.id)
-    if (!isLive(item)) return new State(this.#proofs.delete(path), putItem(this.#items, path, undefined))
+    if (!isLive(item)) return new RegistryState(this.#proofs.delete(path), putItem(this.#items, path, undefined))
     const hash = itemHash(item)
     const leaf = stateLeaf(item.kind, item.id, hash)
-    return new State(this.#proofs.set(path, leaf), putItem(this.#items, path, { path, item, hash }))
+    return new RegistryState(this.#proofs.set(path, leaf), putItem(this.#items, path, { path, item, hash }))
   }
 }
 
-function mismatch(item: Item, expected: Address | null): Refused {
+function mismatch(item: Item, expected: Address | null): RegistryRefusal {
   const found = expected === null ? 'there is no such item' : `it is ${expected}`
   const detail = `${itemKey(item)} has changed: the proposal replaces ${item.prev ?? 'nothing'}, but ${found}. Propose again.`
   return refused('chain_mismatch', detail)

@@ -19,7 +19,7 @@ import {
   toBase64url,
 } from '@cairn/wire'
 import { isOriginOf } from './artifact.ts'
-import { Fields, malformed, type TextRule } from './fields.ts'
+import { FieldReader, malformed, type TextRule } from './fields.ts'
 
 /** Cosigners outside the log, and how many of them must have seen a checkpoint. */
 export interface WitnessPolicy {
@@ -63,7 +63,7 @@ export function encodeTrust(trust: TrustFile): Uint8Array {
 }
 
 export function parsePin(bytes: Uint8Array): Pin {
-  const fields = new Fields(parseJson(bytes), 'The pin', ['schema', 'trust', 'size', 'root'], ['checkpoint'])
+  const fields = new FieldReader(parseJson(bytes), 'The pin', ['schema', 'trust', 'size', 'root'], ['checkpoint'])
   fields.constant('schema', PIN_SCHEMA)
   const root = fromBase64url(fields.base64url('root', [HASH_BYTES]))
   const pin = { trust: readTrust(fields.value('trust')), size: fields.integer('size', 1), root }
@@ -82,7 +82,7 @@ function writeTrust({ origin, genesis, logKeys, witnesses }: TrustFile): JsonObj
 }
 
 function readTrust(value: JsonValue): TrustFile {
-  const fields = new Fields(value, 'The trust file', ['schema', 'origin', 'genesis', 'log_keys'], ['witnesses'])
+  const fields = new FieldReader(value, 'The trust file', ['schema', 'origin', 'genesis', 'log_keys'], ['witnesses'])
   fields.constant('schema', TRUST_SCHEMA)
   const [origin, genesis] = [fields.text('origin', ORIGIN), fields.address('genesis')]
   if (!isOriginOf(origin, genesis)) {
@@ -97,7 +97,7 @@ function readTrust(value: JsonValue): TrustFile {
 }
 
 function readPolicy(value: JsonValue, logKeys: readonly VerifierKey[]): WitnessPolicy {
-  const fields = new Fields(value, 'The witness policy', ['threshold', 'keys'], [])
+  const fields = new FieldReader(value, 'The witness policy', ['threshold', 'keys'], [])
   const keys = readKeys(fields, 'keys', MAX_WITNESSES)
   if (keys.some(({ type }) => type === 'ed25519')) throw fields.refused('keys', 'must be cosigner keys')
   const own = new Set(logKeys.map(publicText))
@@ -107,7 +107,7 @@ function readPolicy(value: JsonValue, logKeys: readonly VerifierKey[]): WitnessP
   return { threshold: fields.integer('threshold', 1, keys.length), keys }
 }
 
-function readKeys(fields: Fields, name: string, most: number): readonly VerifierKey[] {
+function readKeys(fields: FieldReader, name: string, most: number): readonly VerifierKey[] {
   const keys = fields.list(name, 1, most).map((text) => {
     if (typeof text !== 'string') throw fields.refused(name, 'must be verifier keys, such as name+1a2b3c4d+base64')
     return parseVerifierKey(text)

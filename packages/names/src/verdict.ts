@@ -26,7 +26,7 @@ export type Finding =
   | { readonly type: 'version'; readonly artifact: Artifact; readonly head: Head }
   | { readonly type: 'name'; readonly name: string; readonly item: NameItem | null; readonly head: Head }
 
-interface Examined {
+interface ExaminedProof {
   readonly origin: string
   readonly finding: Finding
   readonly checked: readonly Check[]
@@ -38,14 +38,14 @@ interface Examined {
  * else; anybody could have made it. `refused`: it is not a proof of anything.
  */
 export type Verdict =
-  | (Examined & {
+  | (ExaminedProof & {
       readonly kind: 'verified'
       /** How many of the witnesses that the policy names have cosigned; 0 of 0 without a policy. */
       readonly cosigned: { readonly count: number; readonly of: number }
       /** What the reader should remember from now on. */
       readonly pin: Pin
     })
-  | (Examined & { readonly kind: 'consistent' })
+  | (ExaminedProof & { readonly kind: 'consistent' })
   | { readonly kind: 'refused'; readonly code: ProofRefusalCode; readonly detail: string }
 
 export const PROOF_REFUSALS = {

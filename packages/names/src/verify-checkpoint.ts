@@ -50,17 +50,17 @@ export function verifyCheckpoint(
   return { cosigned, checked: checked.map(({ check }) => check), unchecked: unchecked.map(({ check }) => check) }
 }
 
-interface Step {
+interface CheckStep {
   readonly done: boolean
   readonly check: Check
 }
 
-function step(done: boolean, check: Check['check'], detail: string): Step {
+function step(done: boolean, check: Check['check'], detail: string): CheckStep {
   return { done, check: { check, detail } }
 }
 
 /** Tells what the log signed with; of each kind of key that is trusted one has to be among them. */
-function verifyLogSignatures({ checkpoint, logSignatures }: OpenedCheckpoint, trust: TrustFile): Step {
+function verifyLogSignatures({ checkpoint, logSignatures }: OpenedCheckpoint, trust: TrustFile): CheckStep {
   for (const type of ['ed25519', 'ed25519-cosignature', 'ml-dsa-44-cosignature'] as const) {
     const isAsked = trust.logKeys.some((key) => key.type === type)
     if (isAsked && !logSignatures.some(({ key }) => key.type === type)) {
@@ -73,7 +73,7 @@ function verifyLogSignatures({ checkpoint, logSignatures }: OpenedCheckpoint, tr
   return step(true, 'checkpoint_signature', detail)
 }
 
-function verifyWitnesses(cosigned: CheckedCheckpoint['cosigned'], { witnesses }: TrustFile): Step {
+function verifyWitnesses(cosigned: CheckedCheckpoint['cosigned'], { witnesses }: TrustFile): CheckStep {
   if (witnesses === undefined) {
     return step(false, 'witnesses', 'A split view is not excluded: the trust file has no witness policy.')
   }
@@ -87,7 +87,7 @@ function verifyWitnesses(cosigned: CheckedCheckpoint['cosigned'], { witnesses }:
 function verifyAge(
   signatures: readonly VerifiedSignature[],
   { now, maxCheckpointAgeMs: limitMs }: VerifyOptions,
-): Step {
+): CheckStep {
   if (limitMs === undefined) return step(false, 'age', 'How old the checkpoint is was not asked.')
   const seconds = Math.max(...signatures.map(({ timestamp }) => timestamp ?? 0))
   if (seconds === 0) throw proofRefused('no_timestamp', 'No key of the log states the time of this checkpoint.')
@@ -104,7 +104,7 @@ function verifyPin(
   { origin, size, root }: Checkpoint,
   consistency: Consistency | undefined,
   pin: Pin | undefined,
-): Step {
+): CheckStep {
   if (pin === undefined) return step(false, 'pin', 'No earlier checkpoint of this log is known here to compare with.')
   if (pin.trust.origin !== origin) {
     throw proofRefused('other_origin', `The pin is of ${pin.trust.origin}, the checkpoint of ${origin}.`)

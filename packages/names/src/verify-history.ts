@@ -6,16 +6,13 @@
  * A commit names the set that judged it, and a set names the one it replaces, both by hash: a link left out shows.
  * Places and versions ascend together, so a commit by signers who were replaced cannot be slipped in later.
  */
-
-import type { SignatureVerifier } from '@cairn/tlog'
-import { type Checkpoint, leafHash, verifyInclusion, verifyMapProof } from '@cairn/tlog'
+import { type Checkpoint, leafHash, type SignatureVerifier, verifyInclusion, verifyMapProof } from '@cairn/tlog'
 import { equalBytes } from '@cairn/wire'
 import { type Artifact, type Head, headOf, isOriginOf, requireGenesis } from './artifact.ts'
 import { judgeArtifact } from './commit.ts'
 import { createCommitLeaf, encodeLeaf } from './leaf.ts'
-import { signerSetOf } from './payload.ts'
 import type { Proof, ProvenCommit } from './proof.ts'
-import type { LogIdentity } from './proposal.ts'
+import { type LogIdentity, signerSetOf } from './proposal.ts'
 import { SIGNER_SET_ID, type SignerSetItem, signerSetHash } from './signer-set.ts'
 import { rootHash, stateLeaf, statePath } from './state.ts'
 import { expecting, proofRefused } from './verdict.ts'

@@ -11,8 +11,8 @@ import {
   type NameItem,
   type Proof,
   parseProof,
+  RegistryState,
   type SignerSetItem,
-  State,
   signerSetHash,
   verifyProof,
 } from '../src/index.ts'
@@ -108,7 +108,7 @@ test('a signer set that does not replace the one in force breaks the chain', asy
   const next: SignerSetItem = { kind: 'signer_set', id: 'root', prev: null, m: 1, signers: [publicPart(ANNA)] }
   const open = registry.propose([next])
   for (const who of [ANNA, BERT]) registry.approve(open, who)
-  registry.force(open, { state: State.of([next]) })
+  registry.force(open, { state: RegistryState.of([next]) })
   assert.equal(refusalOf(registry, await registry.versionProof(1)), 'missing_signer_set_link')
 })
 

@@ -6,12 +6,12 @@ import {
   type Pin,
   PROOF_REFUSALS,
   type Proof,
-  type ProofRefusalCode,
   parseProof,
   type TrustFile,
   type Verdict,
   verifyProof,
 } from '../src/index.ts'
+import { type ProofRefusalCode } from '../src/testing.ts'
 import { manifest, START_MS, sampleRegistry, TestRegistry } from './registry.ts'
 import { approvalBy, signer, VERIFIER } from './signers.ts'
 

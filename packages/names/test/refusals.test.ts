@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toBase64url } from '@cairn/wire'
-import {
-  judgeApproval,
-  judgeQuorum,
-  REFUSALS,
-  type RefusalCode,
-  type SignerSetItem,
-  signerSetHash,
-} from '../src/index.ts'
+import { judgeApproval, judgeQuorum, type RefusalCode, type SignerSetItem, signerSetHash } from '../src/index.ts'
+import { REFUSALS } from '../src/testing.ts'
 import { manifest, type OpenProposal, TestRegistry } from './registry.ts'
 import { approvalBy, publicPart, quantumSigner, signer, VERIFIER } from './signers.ts'
 
@@ -22,7 +16,7 @@ function registryOf(): { registry: TestRegistry; open: OpenProposal } {
 }
 
 /** Each code, and a story that ends with it. */
-const STORIES: Readonly<Record<RefusalCode, readonly (() => string)[]>> = {
+const CASES: Readonly<Record<RefusalCode, readonly (() => string)[]>> = {
   expired: [
     () => {
       const { registry, open } = registryOf()
@@ -153,7 +147,7 @@ function nextSet(registry: TestRegistry, signers: (typeof ANNA)[], m: number): S
 test('each refusal has its own code and comes from its own story', async (t) => {
   for (const code of Object.keys(REFUSALS) as RefusalCode[]) {
     await t.test(code, () => {
-      for (const story of STORIES[code]) assert.equal(story(), code)
+      for (const story of CASES[code]) assert.equal(story(), code)
     })
   }
 })

@@ -32,22 +32,21 @@ import {
   type LogLeaf,
   logIdentity,
   type NameItem,
-  type NameProof,
   newSigners,
   type Payload,
   type Proposal,
   type ProvenCommit,
   payloadHash,
   proposalId,
+  RegistryState,
   type Signer,
   type SignerSetItem,
-  State,
   type Supersede,
   signerSetHash,
   signerSetOf,
   type TrustFile,
-  type VersionProof,
 } from '../src/index.ts'
+import { type NameProof, type VersionProof } from '../src/testing.ts'
 import { approvalBy, publicPart, quantumSigner, signer, type TestSigner, VERIFIER } from './signers.ts'
 
 export const START_MS = 1_800_000_000_000
@@ -68,7 +67,7 @@ export class TestRegistry {
   readonly log: LogIdentity
   readonly signers: readonly TestSigner[]
   readonly leaves: LogLeaf[] = []
-  readonly commits: { readonly artifact: Artifact; readonly index: number; readonly state: State }[] = []
+  readonly commits: { readonly artifact: Artifact; readonly index: number; readonly state: RegistryState }[] = []
   formerSigners: Signer[] = []
   nowMs = START_MS
   readonly #frontier = new Frontier()
@@ -81,10 +80,10 @@ export class TestRegistry {
     const terms = { proposal_id: proposalId(new Uint8Array(16).fill(nonce)), committed_at: START_MS }
     const genesis = { ...createGenesis({ m, signers: signers.map(publicPart) }, terms), ...lie }
     this.log = logIdentity('registry.example.org/cairn', artifactHash(genesis))
-    this.#commit(genesis, State.EMPTY)
+    this.#commit(genesis, RegistryState.EMPTY)
   }
 
-  get state(): State {
+  get state(): RegistryState {
     return this.commits.at(-1)!.state
   }
 
@@ -101,7 +100,7 @@ export class TestRegistry {
     return this.leaves.length - 1
   }
 
-  #commit(artifact: Artifact, before: State): void {
+  #commit(artifact: Artifact, before: RegistryState): void {
     const applied = before.apply(artifact.payload)
     assert.ok(applied.kind === 'ok')
     const index = this.append(createCommitLeaf(artifact))
@@ -149,7 +148,7 @@ export class TestRegistry {
   }
 
   /** What a dishonest log could do: commits without asking anybody, with whatever facts it likes. */
-  force(open: OpenProposal, lies: Partial<CommitFacts> & { readonly state?: State } = {}): Artifact {
+  force(open: OpenProposal, lies: Partial<CommitFacts> & { readonly state?: RegistryState } = {}): Artifact {
     const { version, hash } = this.head
     const applied = this.state.apply(open.payload)
     const { state = applied.kind === 'ok' ? applied.state : this.state, ...facts } = lies

@@ -1,10 +1,2 @@
-export { openPack, type PackMachine } from './open-pack.ts'
-export {
-  type Pack,
-  type PackCount,
-  type PackFacts,
-  type ReadOptions,
-  TILE_TYPES,
-  type Tile,
-  type TileCoding,
-} from './pack.ts'
+export { openPack } from './open-pack.ts'
+export { type Pack, type PackCount, type PackFacts, type ReadOptions, TILE_TYPES, type TileCoding } from './pack.ts'

@@ -5,7 +5,7 @@ import { corrupt, type Pack, type ReadOptions } from './pack.ts'
 import { openPmtiles } from './pmtiles/pmtiles-pack.ts'
 
 /** What a pack takes of the machine. */
-export interface PackMachine {
+export interface PackDependencies {
   readonly runtime: Runtime
   readonly disk: Disk
   readonly isolated: Workers
@@ -15,7 +15,7 @@ export interface PackMachine {
 const HEAD_BYTES = 16
 
 /** Opens the pack at `path` by what it begins with, whatever it is called. `pack_corrupt` if it is neither. */
-export async function openPack(machine: PackMachine, path: string, options: ReadOptions): Promise<Pack> {
+export async function openPack(machine: PackDependencies, path: string, options: ReadOptions): Promise<Pack> {
   const head = await readHead(machine.disk, path)
   if (head.startsWith('PMTiles')) return await openPmtiles(machine, path)
   if (head.startsWith('SQLite format 3')) return await openMbtiles(machine, path, options)

@@ -40,7 +40,7 @@ export interface ReadOptions {
 }
 
 /** The bytes as they are stored. */
-export interface Tile {
+export interface MapTile {
   readonly bytes: Uint8Array
   readonly coding: TileCoding
 }
@@ -50,7 +50,7 @@ export interface Pack extends AsyncDisposable {
   /** The file the tiles are from, whatever has its name by now; closed with the pack. */
   readonly file: DiskFile
   /** A tile; undefined where the pack has none. `Integrity` `pack_corrupt` if the pack is not what it says it is. */
-  tile(z: number, x: number, y: number, options: ReadOptions): Promise<Tile | undefined>
+  tile(z: number, x: number, y: number, options: ReadOptions): Promise<MapTile | undefined>
   /** What its maker wrote about it. */
   metadata(options: ReadOptions): Promise<Readonly<Record<string, unknown>>>
   /**

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { CairnError, leaks } from '@cairn/kernel'
+import { CairnError } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import fc from 'fast-check'
-import { tileOf } from '../src/pmtiles/tile-id.ts'
+import { tileOf } from '../src/pmtiles/format.ts'
 import { archive, archiveOf, directory, varint, type WrittenEntry } from './archive.ts'
 import { openBytes, within } from './packs.ts'
 

@@ -2,9 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Deadline, MemoryLog, MemoryMetrics, systemRuntime, virtualRuntime } from '@cairn/kernel'
-import { inlineInflate, MemoryDisk, openIsolated, RealDisk, threadInflate, type Workers } from '@cairn/platform'
-import { openPack, type Pack, type PackMachine } from '../src/index.ts'
+import { Deadline, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
+import { MemoryDisk, openIsolated, RealDisk, threadInflate, type Workers } from '@cairn/platform'
+import { inlineInflate } from '@cairn/platform/testing'
+import { openPack, type Pack } from '../src/index.ts'
+import { type PackDependencies } from '../src/testing.ts'
 
 const NO_WORKERS: Workers = {
   run: () => {
@@ -13,12 +16,12 @@ const NO_WORKERS: Workers = {
   close: async () => await Promise.resolve(),
 }
 
-export function within(runtime: PackMachine['runtime'], budgetMs = 5000): { readonly deadline: Deadline } {
+export function within(runtime: PackDependencies['runtime'], budgetMs = 5000): { readonly deadline: Deadline } {
   return { deadline: Deadline.after(runtime.clock, budgetMs) }
 }
 
 /** Opens bytes as a pack that lies in memory. */
-export async function openBytes(bytes: Uint8Array): Promise<{ pack: Pack; runtime: PackMachine['runtime'] }> {
+export async function openBytes(bytes: Uint8Array): Promise<{ pack: Pack; runtime: PackDependencies['runtime'] }> {
   const runtime = virtualRuntime()
   const disk = new MemoryDisk(runtime, 1 << 30)
   const file = await disk.open('/pack', { mode: 'create' })
@@ -29,7 +32,7 @@ export async function openBytes(bytes: Uint8Array): Promise<{ pack: Pack; runtim
 }
 
 /** Runs with a directory of its own and a real process, and leaves neither. */
-export async function onRealDisk(run: (machine: PackMachine, directory: string) => Promise<void>): Promise<void> {
+export async function onRealDisk(run: (machine: PackDependencies, directory: string) => Promise<void>): Promise<void> {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())
   const isolated = openIsolated(runtime)
   const directory = await mkdtemp(join(tmpdir(), 'cairn-packs-'))

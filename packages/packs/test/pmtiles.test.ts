@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { leaks } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import fc from 'fast-check'
 import { Compression, PMTiles, type RangeResponse, type Source } from 'pmtiles'
-import type { Tile } from '../src/index.ts'
-import { tileOf } from '../src/pmtiles/tile-id.ts'
+import { tileOf } from '../src/pmtiles/format.ts'
+import type { MapTile } from '../src/testing.ts'
 import { archiveOf } from './archive.ts'
 import { openBytes, within } from './packs.ts'
 
@@ -34,7 +34,7 @@ class BytesSource implements Source {
   }
 }
 
-function plain({ bytes, coding }: Tile): Uint8Array {
+function plain({ bytes, coding }: MapTile): Uint8Array {
   return coding === 'gzip' ? gunzipSync(bytes) : bytes
 }
 

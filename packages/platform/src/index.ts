@@ -1,12 +1,12 @@
-export { type Loaded, loadConfig } from './config/load.ts'
-export { type ConfigProblem, type RefusalReason, renderProblems } from './config/problem.ts'
-export { byteSize, duration, type Quantity } from './config/quantity.ts'
-export { renderConfigReference } from './config/reference.ts'
+export { type ConfigProblem, type ConfigRefusalReason, renderProblems } from './config/problem.ts'
 export {
+  byteSize,
   type ConfigSchemas,
   type ConfigValues,
   type DeclaredKey,
   declaredKeys,
+  duration,
+  type Quantity,
   type Reload,
   type SettingFacts,
   section,
@@ -18,33 +18,41 @@ export {
   type ConfigFollower,
   type ConfigRow,
   ConfigStore,
-  type Opened,
+  type Loaded,
+  loadConfig,
+  type OpenedConfig,
   type Rebinding,
   type ReloadOutcome,
   type ReloadSource,
   reloadMetrics,
 } from './config/store.ts'
 export type { Crypto, Sign } from './crypto.ts'
-export { systemCrypto } from './crypto-system.ts'
-export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from './data/data-directory.ts'
-export { makeRootKey, type RootKey } from './data/root-key.ts'
-export { readSecret, writeSecret } from './data/secret-file.ts'
-export { stateDirectory } from './data/state-directory.ts'
-export { Upkeep } from './data/upkeep.ts'
-export type { Disk, DiskEntry, DiskFile, DiskLock, DiskSpace, OpenOptions } from './disk/disk.ts'
-export { diskError, diskFailure, fileFailed, locked, shortWrite } from './disk/disk-error.ts'
-export { makeDirectories, readSmallFile, replaceSmallFile } from './disk/durable-file.ts'
-export { FileBytes } from './disk/file-bytes.ts'
-export { type DirectoryNode, type FileNode, FileTree, type TreeNode } from './disk/file-tree.ts'
-export { KeptValue } from './disk/kept-value.ts'
+export { systemCrypto } from './crypto.ts'
+export {
+  type DataDirectory,
+  type DataDirectoryOptions,
+  openDataDirectory,
+  stateDirectory,
+} from './data/data-directory.ts'
+export { MaintenanceLock } from './data/maintenance-lock.ts'
+export { makeRootKey, type RootKey, readSecret, writeSecret } from './data/secret-file.ts'
+export type { Disk, DiskEntry, DiskFile, DiskSpace, OpenOptions } from './disk/disk.ts'
+export {
+  jsonIn,
+  makeDirectories,
+  PersistedValue,
+  readSmallFile,
+  readSmallJson,
+  replaceSmallFile,
+  replaceSmallJson,
+  type SmallJson,
+} from './disk/durable-file.ts'
 export { MemoryDisk } from './disk/memory-disk.ts'
 export { RealDisk } from './disk/real-disk.ts'
-export { jsonIn, readSmallJson, replaceSmallJson, type SmallJson } from './disk/small-json.ts'
-export { abortable } from './egress/abortable.ts'
-export { type AddressClass, classifyAddress, isPublicUnicast } from './egress/address.ts'
+export { nodeLookup } from './egress/checked-connector.ts'
 export { GuardedTransport, type GuardedTransportOptions } from './egress/guarded-transport.ts'
-export { nodeLookup } from './egress/node-lookup.ts'
 export {
+  abortable,
   type IncomingBody,
   type IncomingResponse,
   type InterimListener,
@@ -55,23 +63,19 @@ export {
   unixUrl,
 } from './egress/transport.ts'
 export { UndiciTransport } from './egress/undici-transport.ts'
-export { joinUrl, UrlPolicy, type UrlPolicyOptions } from './egress/url-policy.ts'
-export type { RefusedRequest } from './http/answers.ts'
-export { type Authorizer, capabilityAuthorizer, NO_CAPABILITIES } from './http/authorizer.ts'
-export { checkListen } from './http/check-listen.ts'
+export { type AddressClass, classifyAddress, joinUrl, UrlPolicy, type UrlPolicyOptions } from './egress/url-policy.ts'
+export { capabilityAuthorizer, NO_CAPABILITIES } from './http/authorizer.ts'
 export { type IngressConfig, ingressSection, type ListenConfig, listenKeys } from './http/config.ts'
-export { type EventSource, eventFrame, eventStream, type ServerEvent } from './http/event-stream.ts'
-export { eventsRoute } from './http/events-route.ts'
-export { CODINGS, type Coding, type Inflate, inlineInflate, openCoded, threadInflate } from './http/inflate.ts'
+export { type EventSource, eventFrame, eventStream, eventsRoute, type ServerEvent } from './http/event-stream.ts'
+export { CODINGS, type Coding, type Inflate, openCoded, threadInflate } from './http/inflate.ts'
 export { Ingress, type IngressOptions, type SiteHosts, type WorkLane } from './http/ingress.ts'
-export { type ListenAddress, parseBindAddress } from './http/listen-address.ts'
 export type { Listen, Listener, ListenerOptions } from './http/listener.ts'
-export { type IngressRequest, type IngressResponse, isStream, type Peer } from './http/message.ts'
+export { type ListenAddress, parseBindAddress } from './http/listener.ts'
+export { checkListen } from './http/listeners.ts'
+export { empty, type IngressRequest, type IngressResponse, json, type Peer, problem } from './http/message.ts'
 export { INGRESS_METRICS } from './http/metrics.ts'
-export { serveNode } from './http/node-listener.ts'
-export { type ApiTitle, openApi } from './http/openapi.ts'
-export { type OpsSource, opsRoutes, type ReadyFields } from './http/ops-routes.ts'
-export { empty, json, problem } from './http/reply.ts'
+export { type ApiTitle } from './http/openapi.ts'
+export { type OpsSource, type ReadyFields } from './http/ops-routes.ts'
 export {
   type ByterangesFrame,
   byterangesFrame,
@@ -83,6 +87,7 @@ export {
   selectBytes,
 } from './http/representation.ts'
 export type { RequestHeaders } from './http/request-headers.ts'
+export type { RefusedRequest } from './http/responder.ts'
 export {
   defineRoutes,
   type RequestContext,
@@ -92,7 +97,6 @@ export {
   type RouteTable,
   route,
 } from './http/route.ts'
-export { renderRoutes } from './http/route-docs.ts'
 export {
   type RunningService,
   runService,
@@ -115,12 +119,8 @@ export { PROCESS_METRICS, ProcessMetrics } from './observe/process-metrics.ts'
 export { PrometheusMetrics } from './observe/prometheus-metrics.ts'
 export type { Platform } from './platform.ts'
 export type { HostProcess, Signal } from './process/process.ts'
-export { RealProcess } from './process/real-process.ts'
-export { keepHeapSmall } from './process/small-heap.ts'
-export { createPlatform, openIsolated, openWorkers, type SharedMachine } from './real-platform.ts'
+export { keepHeapSmall, RealProcess } from './process/process.ts'
+export { createPlatform, openIsolated, openWorkers, type SharedResources } from './real-platform.ts'
 export { FILE_REPLACED, IDENTIFY_FILE, QUERY_SQLITE, type SqliteRow } from './sqlite/query-sqlite.ts'
-export { RealThread } from './workers/real-thread.ts'
-export { runTask } from './workers/run-task.ts'
-export { openReply } from './workers/thread-reply.ts'
-export { type Thread, type ThreadRequest, WorkerPool, type WorkerPoolOptions } from './workers/worker-pool.ts'
-export type { WorkerOptions, Workers, WorkerTask } from './workers/workers.ts'
+export type { WorkerOptions, Workers, WorkerTask } from './workers/worker-pool.ts'
+export { type WorkerPoolOptions } from './workers/worker-pool.ts'

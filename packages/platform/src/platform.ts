@@ -8,7 +8,7 @@ import type { Crypto } from './crypto.ts'
 import type { Disk } from './disk/disk.ts'
 import type { Lookup, Transport } from './egress/transport.ts'
 import type { HostProcess } from './process/process.ts'
-import type { Workers } from './workers/workers.ts'
+import type { Workers } from './workers/worker-pool.ts'
 
 export interface Platform extends Runtime {
   readonly disk: Disk

@@ -1,18 +1,16 @@
 import { availableParallelism } from 'node:os'
 import type { Runtime } from '@cairn/kernel'
-import { systemCrypto } from './crypto-system.ts'
+import { systemCrypto } from './crypto.ts'
 import { MemoryDisk } from './disk/memory-disk.ts'
 import { RealDisk } from './disk/real-disk.ts'
 import type { Lookup, Transport } from './egress/transport.ts'
 import type { Platform } from './platform.ts'
-import { RealProcess } from './process/real-process.ts'
-import { ChildThread } from './workers/child-process.ts'
-import { RealThread } from './workers/real-thread.ts'
-import { WorkerPool } from './workers/worker-pool.ts'
-import type { Workers } from './workers/workers.ts'
+import { RealProcess } from './process/process.ts'
+import { ChildThread, RealThread } from './workers/threads.ts'
+import { WorkerPool, type Workers } from './workers/worker-pool.ts'
 
 /** What the services of one process share. Whoever made it closes it, after everything that uses it. */
-export interface SharedMachine {
+export interface SharedResources {
   readonly workers: Workers
   /** Threads serve where nobody reads files of strangers. */
   readonly isolated?: Workers
@@ -46,7 +44,7 @@ export function openIsolated(runtime: Runtime): WorkerPool {
 }
 
 /** This machine, as one service sees it: files and timers are its own, threads and connections are shared. */
-export function createPlatform(runtime: Runtime, shared: SharedMachine): Platform {
+export function createPlatform(runtime: Runtime, shared: SharedResources): Platform {
   const { workers, isolated = workers, transport, lookup, memoryBytes } = shared
   return {
     ...runtime,

@@ -6,12 +6,11 @@ import { Cancel, canceled, type Runtime, throwIfCanceled } from '@cairn/kernel'
 import { joinUrl, type Transport } from '@cairn/platform'
 import { type Address, problemError } from '@cairn/wire'
 import { type DelegatedPeer, delegatedPath, NDJSON, readDelegated } from './delegated-routing.ts'
-import { type AnnounceTarget, IndexOutbox } from './index-outbox.ts'
-import type { FindOptions, Leg, Provider, ProviderRouting, RoutingPeer } from './provider-routing.ts'
-import type { Reach } from './reach.ts'
+import type { DialPolicy } from './dial-policy.ts'
+import { type AnnounceTarget, IndexOutbox, textUpTo } from './index-outbox.ts'
+import type { FindOptions, Provider, ProviderRouting, RoutingLeg, RoutingPeer } from './provider-routing.ts'
 import type { SignedProviderRecord } from './record.ts'
 import type { RecordGate } from './record-gate.ts'
-import { textUpTo } from './response-text.ts'
 
 export interface HttpRoutingOptions {
   /** Endpoints are configured, so this may be the plain transport; one with an egress policy where they are not. */
@@ -21,7 +20,7 @@ export interface HttpRoutingOptions {
   /** Indexes that are told what this node holds. */
   readonly announceTo?: readonly AnnounceTarget[]
   readonly gate: RecordGate
-  readonly reach: () => Reach
+  readonly reach: () => DialPolicy
 }
 
 /** Of an answer that says no, so much is read to learn why. */
@@ -30,7 +29,7 @@ const REFUSAL_CHARACTERS_MAX = 16 * 1024
 export class HttpRouting implements ProviderRouting {
   readonly name = 'http'
   /** Endpoints are asked; only who is announced to is told. */
-  readonly tells: boolean
+  readonly announces: boolean
   readonly #runtime: Runtime
   readonly #options: HttpRoutingOptions
   readonly #outboxes: readonly IndexOutbox[]
@@ -41,12 +40,12 @@ export class HttpRouting implements ProviderRouting {
     const { announceTo = [], transport } = options
     this.#runtime = runtime
     this.#options = options
-    this.tells = announceTo.length > 0
+    this.announces = announceTo.length > 0
     this.#outboxes = announceTo.map((target) => new IndexOutbox(runtime, transport, target))
   }
 
   /** In rotation: each lookup begins one endpoint further on, so that every endpoint is asked, however many there are. */
-  legs(_cid: Address, count: number): readonly Leg[] {
+  legs(_cid: Address, count: number): readonly RoutingLeg[] {
     const endpoints = this.#options.endpoints()
     const first = endpoints.length === 0 ? 0 : this.#turn % endpoints.length
     this.#turn = first + 1
@@ -59,7 +58,9 @@ export class HttpRouting implements ProviderRouting {
 
   /** Every index that is to be told takes every record, or this throws: whoever did not is told again with the rest. */
   async provide(records: readonly SignedProviderRecord[], { signal }: { readonly signal: AbortSignal }): Promise<void> {
-    const tells = this.#outboxes.flatMap((outbox) => records.map(async (record) => await outbox.tell(record, signal)))
+    const tells = this.#outboxes.flatMap((outbox) =>
+      records.map(async (record) => await outbox.announce(record, signal)),
+    )
     const failed = (await Promise.allSettled(tells)).find((outcome) => outcome.status === 'rejected')
     if (failed !== undefined) throw failed.reason
   }

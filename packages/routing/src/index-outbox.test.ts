@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { CairnError, canceled, leaks, sleep, type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
+import { CairnError, canceled, sleep } from '@cairn/kernel'
+import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/platform'
 import { addressNamed, METRICS, Peer } from '../test/peer.ts'
 import { IndexOutbox } from './index-outbox.ts'
@@ -59,7 +60,7 @@ function setup() {
   const outcomes = { told: 0, failed: [] as string[] }
   const tell = (records: readonly SignedProviderRecord[], signal = FOREVER): void => {
     for (const record of records)
-      outbox.tell(record, signal).then(
+      outbox.announce(record, signal).then(
         () => {
           outcomes.told += 1
         },

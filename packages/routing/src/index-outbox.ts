@@ -7,11 +7,21 @@
  * Whatever comes while a request is under way goes with the next one. The other side dials back before it believes.
  */
 import { Cancel, Deadline, type Runtime, throwIfCanceled, toCairnError } from '@cairn/kernel'
-import { abortable, joinUrl, type Transport } from '@cairn/platform'
+import { abortable, type IncomingBody, joinUrl, type Transport } from '@cairn/platform'
 import { problemError, toBase64url } from '@cairn/wire'
-import { noRoute } from './no-route.ts'
+import { noRoute } from './provider-routing.ts'
 import type { SignedProviderRecord } from './record.ts'
-import { textUpTo } from './response-text.ts'
+
+/** The text of a body, or as much of its beginning; whoever reads it still cancels the body. */
+export async function textUpTo(body: IncomingBody, charactersMax: number): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const bytes of body) {
+    text += decoder.decode(bytes, { stream: true })
+    if (text.length > charactersMax) break
+  }
+  return text
+}
 
 /** Another index that takes this node's announcements. */
 export interface AnnounceTarget {
@@ -20,9 +30,9 @@ export interface AnnounceTarget {
   readonly token: () => Promise<string>
 }
 
-interface Waiting {
+interface PendingRecord {
   readonly text: string
-  readonly told: PromiseWithResolvers<void>
+  readonly announced: PromiseWithResolvers<void>
 }
 
 const WAITING_MAX = 4096
@@ -40,7 +50,7 @@ export class IndexOutbox {
   readonly #transport: Transport
   readonly #target: AnnounceTarget
   readonly #closing = new AbortController()
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: PendingRecord[] = []
   #sending: Promise<void> | undefined
   #failures = 0
   #notBefore = 0
@@ -52,13 +62,13 @@ export class IndexOutbox {
   }
 
   /** Resolves once the index has taken the record; throws `no_route` when it did not, or is not asked for now. */
-  async tell({ bytes }: SignedProviderRecord, signal: AbortSignal): Promise<void> {
+  async announce({ bytes }: SignedProviderRecord, signal: AbortSignal): Promise<void> {
     throwIfCanceled(signal)
     const { host } = this.#target.url
     if (this.#runtime.clock.now() < this.#notBefore) throw noRoute(`The index at ${host} did not answer a moment ago.`)
     if (this.#waiting.length >= WAITING_MAX) throw noRoute(`Too much waits to be told to the index at ${host}.`)
     const told = Promise.withResolvers<void>()
-    this.#waiting.push({ text: toBase64url(bytes), told })
+    this.#waiting.push({ text: toBase64url(bytes), announced: told })
     this.#sending ??= this.#sendAll().finally(() => {
       this.#sending = undefined
     })
@@ -86,7 +96,7 @@ export class IndexOutbox {
     }
   }
 
-  #nextBatch(): readonly Waiting[] {
+  #nextBatch(): readonly PendingRecord[] {
     let characters = 0
     const end = this.#waiting.findIndex(({ text }, at) => {
       characters += text.length
@@ -96,7 +106,7 @@ export class IndexOutbox {
   }
 
   /** Why each record was refused, by its place. */
-  async #send(batch: readonly Waiting[]): Promise<ReadonlyMap<number, string>> {
+  async #send(batch: readonly PendingRecord[]): Promise<ReadonlyMap<number, string>> {
     const { url, token } = this.#target
     const deadline = Deadline.after(this.#runtime.clock, ANNOUNCE_MS)
     using cancel = new Cancel({ signals: [this.#closing.signal], deadline, operation: `the answer of ${url.host}` })
@@ -122,8 +132,8 @@ export class IndexOutbox {
     }
   }
 
-  #settle(batch: readonly Waiting[], refusals: ReadonlyMap<number, string>): void {
-    for (const [at, { told }] of batch.entries()) {
+  #settle(batch: readonly PendingRecord[], refusals: ReadonlyMap<number, string>): void {
+    for (const [at, { announced: told }] of batch.entries()) {
       const code = refusals.get(at)
       this.#count(code === undefined ? 'accepted' : 'refused')
       // It knows a newer one: that is as good.
@@ -132,13 +142,13 @@ export class IndexOutbox {
     }
   }
 
-  #giveUp(batch: readonly Waiting[], error: unknown): void {
+  #giveUp(batch: readonly PendingRecord[], error: unknown): void {
     const { clock, random } = this.#runtime
     const { message, retryAfterMs = 0 } = toCairnError(error)
     const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** this.#failures) * (0.5 + random.next() / 2)
     this.#failures += 1
     this.#notBefore = clock.now() + Math.max(pauseMs, retryAfterMs)
-    for (const { told } of [...batch, ...this.#waiting.splice(0)]) {
+    for (const { announced: told } of [...batch, ...this.#waiting.splice(0)]) {
       this.#count('failed')
       told.reject(noRoute(`The index at ${this.#target.url.host} was not told: ${message}`, error))
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { VirtualClock } from '@cairn/kernel'
+import { VirtualClock } from '@cairn/kernel/testing'
 import { PeerMetrics } from '../test/peer.ts'
 import { KadDatastore } from './kad-datastore.ts'
 

@@ -10,11 +10,11 @@
  */
 import { type Clock, type Metrics, sleep } from '@cairn/kernel'
 import type { Libp2pOptions } from 'libp2p'
-import { KEYS_PER_PEER_MAX, PROVIDERS_PER_KEY_MAX, RECORDS_MAX } from './record-store.ts'
+import { KEYS_PER_PEER_MAX, PROVIDERS_PER_KEY_MAX, RECORDS_MAX } from './provider-record-store.ts'
 
 type Datastore = NonNullable<Libp2pOptions['datastore']>
-type Key = Parameters<Datastore['put']>[0]
-type Pair = { key: Key; value: Uint8Array }
+type DatastoreKey = Parameters<Datastore['put']>[0]
+type DatastorePair = { key: DatastoreKey; value: Uint8Array }
 
 const PROVIDERS = '/dht/provider/'
 const VALUES = '/dht/record/'
@@ -35,7 +35,7 @@ export class KadDatastore implements Datastore {
   readonly #metrics: Metrics
   readonly #self: string
   readonly #peerName: (id: string) => string
-  readonly #folders = new Map<string, Map<string, Pair>>()
+  readonly #folders = new Map<string, Map<string, DatastorePair>>()
   readonly #keysOf = new Map<string, number>()
   #providers = 0
 
@@ -46,20 +46,20 @@ export class KadDatastore implements Datastore {
     this.#peerName = peerName
   }
 
-  put(key: Key, value: Uint8Array): Key | Promise<Key> {
+  put(key: DatastoreKey, value: Uint8Array): DatastoreKey | Promise<DatastoreKey> {
     const { folder, name } = split(key)
     this.#keep(key, value)
     return folder.startsWith(PROVIDERS) && name !== this.#self ? this.#afterOthers(key) : key
   }
 
-  async #afterOthers(key: Key): Promise<Key> {
+  async #afterOthers(key: DatastoreKey): Promise<DatastoreKey> {
     await sleep(this.#clock, 0)
     return key
   }
 
-  #keep(key: Key, value: Uint8Array): void {
+  #keep(key: DatastoreKey, value: Uint8Array): void {
     const { folder, name } = split(key)
-    const entries = this.#folders.get(folder) ?? new Map<string, Pair>()
+    const entries = this.#folders.get(folder) ?? new Map<string, DatastorePair>()
     const isNew = !entries.has(name)
     if (isNew) {
       const refusal = this.#refusal(folder, name, entries.size)
@@ -70,19 +70,19 @@ export class KadDatastore implements Datastore {
     entries.set(name, { key, value })
   }
 
-  get(key: Key): Uint8Array {
+  get(key: DatastoreKey): Uint8Array {
     const { folder, name } = split(key)
     const pair = this.#folders.get(folder)?.get(name)
     if (pair === undefined) throw new NotFoundError(key.toString())
     return pair.value
   }
 
-  has(key: Key): boolean {
+  has(key: DatastoreKey): boolean {
     const { folder, name } = split(key)
     return this.#folders.get(folder)?.has(name) === true
   }
 
-  delete(key: Key): void {
+  delete(key: DatastoreKey): void {
     const { folder, name } = split(key)
     const entries = this.#folders.get(folder)
     if (entries?.delete(name) !== true) return
@@ -90,15 +90,15 @@ export class KadDatastore implements Datastore {
     this.#counted(folder, name, -1)
   }
 
-  async *putMany(source: Iterable<Pair> | AsyncIterable<Pair>): AsyncGenerator<Key> {
+  async *putMany(source: Iterable<DatastorePair> | AsyncIterable<DatastorePair>): AsyncGenerator<DatastoreKey> {
     for await (const { key, value } of source) yield await this.put(key, value)
   }
 
-  async *getMany(source: Iterable<Key> | AsyncIterable<Key>): AsyncGenerator<Pair> {
+  async *getMany(source: Iterable<DatastoreKey> | AsyncIterable<DatastoreKey>): AsyncGenerator<DatastorePair> {
     for await (const key of source) yield { key, value: this.get(key) }
   }
 
-  async *deleteMany(source: Iterable<Key> | AsyncIterable<Key>): AsyncGenerator<Key> {
+  async *deleteMany(source: Iterable<DatastoreKey> | AsyncIterable<DatastoreKey>): AsyncGenerator<DatastoreKey> {
     for await (const key of source) {
       this.delete(key)
       yield key
@@ -108,15 +108,15 @@ export class KadDatastore implements Datastore {
   batch(): ReturnType<Datastore['batch']> {
     const steps: (() => void)[] = []
     return {
-      put: (key: Key, value: Uint8Array) => void steps.push(() => this.#keep(key, value)),
-      delete: (key: Key) => void steps.push(() => this.delete(key)),
+      put: (key: DatastoreKey, value: Uint8Array) => void steps.push(() => this.#keep(key, value)),
+      delete: (key: DatastoreKey) => void steps.push(() => this.delete(key)),
       commit: () => {
         for (const step of steps.splice(0)) step()
       },
     }
   }
 
-  *query(query: Parameters<Datastore['query']>[0]): Generator<Pair> {
+  *query(query: Parameters<Datastore['query']>[0]): Generator<DatastorePair> {
     let found = this.#under(query.prefix ?? '')
     for (const filter of query.filters ?? []) found = found.filter(filter)
     for (const order of query.orders ?? []) found.sort(order)
@@ -124,7 +124,7 @@ export class KadDatastore implements Datastore {
     yield* found.slice(offset, query.limit === undefined ? undefined : offset + query.limit)
   }
 
-  *queryKeys(query: Parameters<Datastore['queryKeys']>[0]): Generator<Key> {
+  *queryKeys(query: Parameters<Datastore['queryKeys']>[0]): Generator<DatastoreKey> {
     let found = this.#under(query.prefix ?? '').map(({ key }) => key)
     for (const filter of query.filters ?? []) found = found.filter(filter)
     for (const order of query.orders ?? []) found.sort(order)
@@ -132,7 +132,7 @@ export class KadDatastore implements Datastore {
     yield* found.slice(offset, query.limit === undefined ? undefined : offset + query.limit)
   }
 
-  #under(prefix: string): Pair[] {
+  #under(prefix: string): DatastorePair[] {
     const exact = this.#folders.get(prefix.replace(/\/$/, ''))
     if (exact !== undefined) return [...exact.values()]
     // A key of a hash never is the beginning of another, so a search that found no folder of its own found nothing.
@@ -171,7 +171,7 @@ class NotFoundError extends Error {
   override readonly name = 'NotFoundError'
 }
 
-function split(key: Key): { readonly folder: string; readonly name: string } {
+function split(key: DatastoreKey): { readonly folder: string; readonly name: string } {
   const text = key.toString()
   const slash = text.lastIndexOf('/')
   return { folder: text.slice(0, slash), name: text.slice(slash + 1) }

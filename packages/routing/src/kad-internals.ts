@@ -22,7 +22,7 @@ interface QueryStep {
   readonly path: PeerResponseEvent['path']
 }
 
-export type AskPeer = (step: QueryStep) => AsyncIterable<QueryEvent>
+export type QueryPeer = (step: QueryStep) => AsyncIterable<QueryEvent>
 
 interface RoutingTable {
   readonly size: number
@@ -34,7 +34,7 @@ interface RoutingTable {
 }
 
 interface QueryManager {
-  run(key: Uint8Array, ask: AskPeer, options: { readonly signal: AbortSignal }): AsyncIterable<QueryEvent>
+  run(key: Uint8Array, ask: QueryPeer, options: { readonly signal: AbortSignal }): AsyncIterable<QueryEvent>
 }
 
 interface Network {

@@ -4,7 +4,7 @@ import { systemCrypto } from '@cairn/platform'
 import { dhtKey, peerIdFromKey } from '@cairn/wire'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { addressNamed, seedOf } from '../test/peer.ts'
-import type { AskPeer, KadInternals, PeerId, PeerInfo } from './kad-internals.ts'
+import type { KadInternals, PeerId, PeerInfo, QueryPeer } from './kad-internals.ts'
 import { KadLookup } from './kad-lookup.ts'
 
 const FOREVER = new AbortController().signal
@@ -35,7 +35,7 @@ class Table {
   }
   readonly disjointPaths = 3
 
-  async *run(_key: Uint8Array, ask: AskPeer): AsyncGenerator<object> {
+  async *run(_key: Uint8Array, ask: QueryPeer): AsyncGenerator<object> {
     assert.equal(this.disjointPaths, 1)
     const queue = this.routingTable.closestPeers().map((id): PeerInfo => ({ id, multiaddrs: [] }))
     const seen = new Set(queue.map(({ id }) => id.toString()))

@@ -16,7 +16,7 @@ export interface LegPlan {
   readonly start: readonly PeerId[]
 }
 
-export interface Found {
+export interface FoundPeer {
   readonly peer: PeerInfo
   /** Peers in a row that were asked until this one was named; 0 if we knew. */
   readonly hops: number
@@ -44,12 +44,12 @@ export class KadLookup {
   }
 
   /** Walks one leg and yields each provider once. Returns how many peers answered and how many did not. */
-  async *walk({ leg, start }: LegPlan, signal: AbortSignal): AsyncGenerator<Found, Walked> {
+  async *walk({ leg, start }: LegPlan, signal: AbortSignal): AsyncGenerator<FoundPeer, Walked> {
     const hops = new Hops(start)
     const seen = new Set<string>()
     const walked = { answered: 0, failed: 0 }
     const key = this.#key.multihash.bytes
-    const ask = (peer: PeerInfo, step: AskOptions): AsyncIterable<QueryEvent> => this.#ask(leg, peer, step)
+    const ask = (peer: PeerInfo, step: QueryStepOptions): AsyncIterable<QueryEvent> => this.#ask(leg, peer, step)
     const query = queryFrom(this.#internals, start)
     for await (const event of query.run(key, ({ peer, ...step }) => ask(peer, step), { signal })) {
       if (event.name === 'QUERY_ERROR') walked.failed += 1
@@ -66,7 +66,7 @@ export class KadLookup {
     return walked
   }
 
-  async *#ask(leg: number, { id }: PeerInfo, step: AskOptions): AsyncGenerator<QueryEvent> {
+  async *#ask(leg: number, { id }: PeerInfo, step: QueryStepOptions): AsyncGenerator<QueryEvent> {
     const peer = id.toString()
     const owner = this.#owner.get(peer) ?? leg
     if (owner !== leg) return
@@ -81,7 +81,7 @@ export interface Walked {
   readonly failed: number
 }
 
-type AskOptions = Parameters<KadInternals['network']['sendRequest']>[2]
+type QueryStepOptions = Parameters<KadInternals['network']['sendRequest']>[2]
 
 /** How far from us a peer is, counted in peers that had to be asked one after the other. */
 class Hops {

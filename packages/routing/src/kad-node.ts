@@ -14,8 +14,8 @@ import { tcp } from '@libp2p/tcp'
 import { yamux } from '@libp2p/yamux'
 import { type Multiaddr, multiaddr } from '@multiformats/multiaddr'
 import { createLibp2p, type Libp2p, type Libp2pOptions } from 'libp2p'
+import type { DialPolicy } from './dial-policy.ts'
 import { KadDatastore } from './kad-datastore.ts'
-import type { Reach } from './reach.ts'
 import { RECORD_TTL_MS } from './record.ts'
 
 export type KadServices = { dht: KadDHT; identify: Identify; ping: Ping }
@@ -48,13 +48,13 @@ const INBOUND_PER_HOST_S = 20
 const PENDING_INBOUND_MAX = 100
 
 /** What the node has of its surroundings. */
-export interface KadSurroundings {
+export interface KadNodeDependencies {
   readonly clock: Clock
   readonly metrics: Metrics
-  readonly reach: () => Reach
+  readonly reach: () => DialPolicy
 }
 
-export async function startKadNode(options: KadNodeOptions, around: KadSurroundings): Promise<KadNode> {
+export async function startKadNode(options: KadNodeOptions, around: KadNodeDependencies): Promise<KadNode> {
   const { clock, metrics, reach } = around
   const privateKey = await generateKeyPairFromSeed('Ed25519', options.seed)
   const self = peerIdFromPrivateKey(privateKey).toString()
@@ -97,12 +97,12 @@ function dhtOptions({ protocol, server, bucketSize }: KadNodeOptions, gate: Addr
 
 /** Which of the addresses strangers name are dialled or passed on. */
 class AddressGate {
-  readonly #reach: () => Reach
+  readonly #reach: () => DialPolicy
   readonly #isMemory: boolean
   /** Without their `/p2p/`. */
   readonly #configured: ReadonlySet<string>
 
-  constructor({ bootstrap, transport }: KadNodeOptions, reach: () => Reach) {
+  constructor({ bootstrap, transport }: KadNodeOptions, reach: () => DialPolicy) {
     this.#reach = reach
     this.#isMemory = transport === 'memory'
     this.#configured = new Set(bootstrap.map((text) => placeOf(multiaddr(text))))

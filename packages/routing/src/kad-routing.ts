@@ -20,14 +20,19 @@ import {
 } from '@cairn/kernel'
 import { abortable, type Crypto } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
+import type { DialPolicy } from './dial-policy.ts'
 import type { PeerInfo } from './kad-internals.ts'
-import type { Found, KadLookup, LegPlan } from './kad-lookup.ts'
+import type { FoundPeer, KadLookup, LegPlan } from './kad-lookup.ts'
 import type { KadTable } from './kad-table.ts'
 import type { RecordState } from './metrics.ts'
 import { urlFromMultiaddr } from './multiaddr-url.ts'
-import { noRoute } from './no-route.ts'
-import type { FindOptions, Leg, ProviderRouting, RoutingPeer } from './provider-routing.ts'
-import type { Reach } from './reach.ts'
+import {
+  type FindOptions,
+  noRoute,
+  type ProviderRouting,
+  type RoutingLeg,
+  type RoutingPeer,
+} from './provider-routing.ts'
 import type { SignedProviderRecord } from './record.ts'
 import type { RecordGate } from './record-gate.ts'
 
@@ -37,7 +42,7 @@ export interface KadRoutingOptions {
   readonly crypto: Crypto
   readonly gate: RecordGate
   /** Asked for every address, so that a reload takes hold at once. */
-  readonly reach: () => Reach
+  readonly reach: () => DialPolicy
   /** Our answers to peers who ask what we signed about an object. */
   readonly records: (cid: Address, signal: AbortSignal) => Promise<readonly SignedProviderRecord[]>
   /** Multiaddrs to listen on: `/ip4/127.0.0.1/tcp/0`. */
@@ -66,7 +71,7 @@ const ANNOUNCED_AT_ONCE = 4
 
 export class KadRouting extends Closeable implements ProviderRouting {
   readonly name = 'kad'
-  readonly tells = true
+  readonly announces = true
   readonly #runtime: Runtime
   readonly #options: KadRoutingOptions
   readonly #closing = new AbortController()
@@ -94,7 +99,7 @@ export class KadRouting extends Closeable implements ProviderRouting {
    * Before the node runs, one leg that starts it. Afterwards as many as there are peers to start at; the target of a
    * leg is the closest of them.
    */
-  legs(cid: Address, count: number): readonly Leg[] {
+  legs(cid: Address, count: number): readonly RoutingLeg[] {
     if (count < 1) return []
     const table = this.#table
     if (table === undefined || table.knownPeers === 0) return [this.#firstLeg()]
@@ -133,7 +138,7 @@ export class KadRouting extends Closeable implements ProviderRouting {
     await table?.stop()
   }
 
-  #firstLeg(): Leg {
+  #firstLeg(): RoutingLeg {
     return {
       target: 'kad',
       knowledge: 'kad',
@@ -171,7 +176,7 @@ export class KadRouting extends Closeable implements ProviderRouting {
   async #find(
     options: FindOptions,
     cid: Address,
-    plan: (signal: AbortSignal) => Promise<Planned> | Planned,
+    plan: (signal: AbortSignal) => Promise<PlannedLeg> | PlannedLeg,
   ): Promise<void> {
     const signals = [options.signal, this.#closing.signal]
     using cancel = new Cancel({ signals, deadline: options.deadline, operation: 'the DHT query' })
@@ -197,7 +202,7 @@ export class KadRouting extends Closeable implements ProviderRouting {
   }
 }
 
-interface Planned {
+interface PlannedLeg {
   readonly table: KadTable
   readonly lookup: KadLookup
   readonly plan: LegPlan
@@ -228,7 +233,7 @@ class FollowUp {
     this.#signal = signal
   }
 
-  async run({ table, lookup, plan }: Planned): Promise<void> {
+  async run({ table, lookup, plan }: PlannedLeg): Promise<void> {
     try {
       if (plan.leg === 0) {
         for (const id of await lookup.known(this.#signal)) {
@@ -256,7 +261,7 @@ class FollowUp {
     }
   }
 
-  #follow(table: KadTable, { peer, hops }: Found): void {
+  #follow(table: KadTable, { peer, hops }: FoundPeer): void {
     const id = peer.id.toString()
     if (id === table.id || this.#followed.has(id) || this.#followed.size >= FOLLOWED_MAX) return
     this.#followed.add(id)

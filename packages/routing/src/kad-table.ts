@@ -9,12 +9,11 @@ import { peerIdFromString } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'
 import { type DhtKey, type KadInternals, kadInternals, type PeerId, type PeerInfo } from './kad-internals.ts'
 import { KadLookup } from './kad-lookup.ts'
-import { type KadNode, type KadNodeOptions, type KadSurroundings, startKadNode } from './kad-node.ts'
-import { noRoute } from './no-route.ts'
+import { type KadNode, type KadNodeDependencies, type KadNodeOptions, startKadNode } from './kad-node.ts'
 import { askForRecords, PROVIDER_PROTOCOL, ProviderAnswerer } from './provider-protocol.ts'
-import type { RoutingPeer } from './provider-routing.ts'
+import { noRoute, type RoutingPeer } from './provider-routing.ts'
 
-export interface KadTableOptions extends Omit<KadNodeOptions, 'server'>, KadSurroundings {
+export interface KadTableOptions extends Omit<KadNodeOptions, 'server'>, KadNodeDependencies {
   readonly crypto: Crypto
   /** Our answers to peers who ask what we signed about an object. */
   readonly records: (cid: Address, signal: AbortSignal) => Promise<readonly { readonly bytes: Uint8Array }[]>
@@ -184,15 +183,15 @@ export class KadTable {
     const { signal } = this.#stopping
     if (bootstrap.length === 0) return
     await this.join(signal)
-    await this.#meetNeighbours()
+    await this.#queryClosestPeers()
     for (const pauseMs of EXPLORE_PAUSES_MS) {
       await sleep(clock, pauseMs, { signal })
       if (this.knownPeers >= this.#options.bucketSize) return
-      await this.#meetNeighbours().catch(ignore)
+      await this.#queryClosestPeers().catch(ignore)
     }
   }
 
-  async #meetNeighbours(): Promise<void> {
+  async #queryClosestPeers(): Promise<void> {
     const deadline = Deadline.after(this.#options.clock, EXPLORE_MS)
     using cancel = new Cancel({ signals: [this.#stopping.signal], deadline })
     const neighbours = this.#node.services.dht.getClosestPeers(this.#node.peerId.toMultihash().bytes, cancel)

@@ -1,13 +1,13 @@
 /** The first place to look: this node itself. */
 import { Cancel, type Clock, throwIfCanceled } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
-import type { LocalRecords } from './local-records.ts'
-import type { Leg, ProviderRouting, RoutingPeer } from './provider-routing.ts'
+import type { LocalRecords } from './provider-record-store.ts'
+import type { ProviderRouting, RoutingLeg, RoutingPeer } from './provider-routing.ts'
 import { providerOf } from './record-gate.ts'
 
 export class LocalRouting implements ProviderRouting {
   readonly name = 'local'
-  readonly tells = false
+  readonly announces = false
   readonly #clock: Clock
   readonly #records: LocalRecords
 
@@ -17,11 +17,11 @@ export class LocalRouting implements ProviderRouting {
   }
 
   /** One leg: there is one of us. */
-  legs(_cid: Address, count: number): readonly Leg[] {
+  legs(_cid: Address, count: number): readonly RoutingLeg[] {
     return count < 1 ? [] : [this.#leg]
   }
 
-  readonly #leg: Leg = {
+  readonly #leg: RoutingLeg = {
     target: 'local',
     knowledge: 'local',
     find: async (cid, { deadline, signal, onProvider }) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { virtualRuntime } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { encodeCbor } from '@cairn/wire'
 import { addressNamed, METRICS } from '../test/peer.ts'
 import { askForRecords, type ByteStream, ProviderAnswerer } from './provider-protocol.ts'

@@ -8,9 +8,14 @@
  * `local` knows what this node holds and was told, `http` asks configured indexes, `kad` asks the DHT, `sim` stands in
  * for all of them in tests. The caller decides how many legs run, when, and when it has heard enough.
  */
-import type { Deadline } from '@cairn/kernel'
+import { CairnError, type Deadline } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { SignedProviderRecord } from './record.ts'
+
+/** Nobody could be asked, or nobody who was asked answered: worth another try, unlike an answer that says no. */
+export function noRoute(detail: string, cause?: unknown): CairnError {
+  return new CairnError('Timeout', detail, { code: 'no_route', status: 503, cause })
+}
 
 /** Somebody who says that they hold an object. */
 export interface Provider {
@@ -33,7 +38,7 @@ export interface FindOptions {
 }
 
 /** One independent way to ask: an endpoint, or a DHT query that starts at peers no other leg of the lookup uses. */
-export interface Leg {
+export interface RoutingLeg {
   /** Stable name of who is asked: the key of its breaker. */
   readonly target: string
   /** What the answer comes from. Legs of one name lead into the same: the silence of one may be made up for by another. */
@@ -54,9 +59,9 @@ export interface RoutingPeer {
 export interface ProviderRouting extends AsyncDisposable {
   readonly name: 'local' | 'http' | 'kad' | 'sim'
   /** At most `count` distinct ways to ask for this address, the preferred first; none where nobody can be asked. */
-  legs(cid: Address, count: number): readonly Leg[]
+  legs(cid: Address, count: number): readonly RoutingLeg[]
   /** Whether `provide` tells anybody at all: where it does not, nobody has to sign anything for it. */
-  readonly tells: boolean
+  readonly announces: boolean
   /** Tells others where these records are to be had; throws `no_route` when some of them could be told to nobody. */
   provide(records: readonly SignedProviderRecord[], options: { readonly signal: AbortSignal }): Promise<void>
   /** Tells nobody any more; what others were told ends with its expiry. */

@@ -1,8 +1,8 @@
 /** The one door through which records of others come in: verified, judged by where they point, and counted. */
 import { CairnError, type Clock, type Metrics, toCairnError } from '@cairn/kernel'
 import type { Crypto } from '@cairn/platform'
+import type { DialPolicy } from './dial-policy.ts'
 import type { Provider } from './provider-routing.ts'
-import type { Reach } from './reach.ts'
 import { issuedAtMs, type RecordExpectations, type SignedProviderRecord, verifyRecord } from './record.ts'
 
 export interface RecordGateOptions {
@@ -10,7 +10,7 @@ export interface RecordGateOptions {
   readonly clock: Clock
   readonly metrics: Metrics
   /** Asked for every record, so that a reload takes hold at once. */
-  readonly reach: () => Reach
+  readonly reach: () => DialPolicy
 }
 
 export class RecordGate {

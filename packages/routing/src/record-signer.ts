@@ -1,5 +1,5 @@
 /** This node's own word on what it holds. */
-import { type Clock, Recent } from '@cairn/kernel'
+import { type Clock, GenerationCache } from '@cairn/kernel'
 import type { Crypto } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
 import { RECORD_TTL_MS, type RecordKey, recordKeyOf, type SignedProviderRecord, signRecordWith } from './record.ts'
@@ -27,7 +27,7 @@ interface Signed {
 export class RecordSigner {
   readonly #options: RecordSignerOptions
   readonly #key: RecordKey
-  readonly #signed = new Recent<Signed>(GENERATION_MAX)
+  readonly #signed = new GenerationCache<Signed>(GENERATION_MAX)
   #seq = 0
 
   constructor(options: RecordSignerOptions) {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { CairnError, KERNEL_METRICS, MemoryMetrics, VirtualClock } from '@cairn/kernel'
+import { CairnError, KERNEL_METRICS, MemoryMetrics } from '@cairn/kernel'
+import { VirtualClock } from '@cairn/kernel/testing'
 import { systemCrypto as crypto } from '@cairn/platform'
 import { encodeCbor, peerIdFromKey } from '@cairn/wire'
 import { addressNamed, fieldsOf, seedOf } from '../test/peer.ts'
+import { DialPolicy, type DialPolicyOptions } from './dial-policy.ts'
 import { ROUTING_METRICS } from './metrics.ts'
-import { Reach, type ReachOptions } from './reach.ts'
 import {
   issuedAtMs,
   type ProviderClaim,
@@ -151,10 +152,10 @@ test('a node signs with a growing seq, for 24 hours, and not at all while nobody
 })
 
 describe('the gate', () => {
-  const gateWith = (reach: ReachOptions): { readonly gate: RecordGate; readonly metrics: MemoryMetrics } => {
+  const gateWith = (reach: DialPolicyOptions): { readonly gate: RecordGate; readonly metrics: MemoryMetrics } => {
     const metrics = new MemoryMetrics({ ...KERNEL_METRICS, ...ROUTING_METRICS })
     const clock = new VirtualClock(WALL_MS)
-    return { metrics, gate: new RecordGate({ crypto, clock, metrics, reach: () => new Reach(reach) }) }
+    return { metrics, gate: new RecordGate({ crypto, clock, metrics, reach: () => new DialPolicy(reach) }) }
   }
   const pointingAt = (...http: string[]): Uint8Array => signRecord(crypto, SEED, { ...CLAIM, http }).bytes
 

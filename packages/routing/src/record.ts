@@ -112,11 +112,11 @@ function checkTime({ exp }: ProviderRecord, wallMs: number): void {
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>
+type RecordFields = Readonly<Record<string, unknown>>
 
 interface Decoded {
   readonly record: ProviderRecord
-  readonly fields: Fields
+  readonly fields: RecordFields
   readonly signature: Uint8Array
 }
 
@@ -142,7 +142,7 @@ function objectOf(bytes: Uint8Array): Record<string, unknown> {
   return { ...value }
 }
 
-function readFields(fields: Fields): ProviderRecord {
+function readFields(fields: RecordFields): ProviderRecord {
   const { v, cid, publisher, http, region, seq, exp, ...unknown } = fields
   if (v !== VERSION) throw malformed(`it is not of version ${VERSION}`)
   const [foreign] = Object.keys(unknown)
@@ -158,7 +158,7 @@ function readFields(fields: Fields): ProviderRecord {
   return checkedRecord({ ...record, region })
 }
 
-function fieldsOf({ cid, publisher, http, region, seq, exp }: ProviderRecord): Fields {
+function fieldsOf({ cid, publisher, http, region, seq, exp }: ProviderRecord): RecordFields {
   const fields = { v: VERSION, cid: digestOf(cid), publisher, http: [...http], seq, exp }
   return region === undefined ? fields : { ...fields, region }
 }
@@ -192,7 +192,7 @@ function isBaseUrl(text: string): boolean {
   return isPlain && (url.href === text || url.href === `${text}/`)
 }
 
-function messageOf(fields: Fields): Uint8Array {
+function messageOf(fields: RecordFields): Uint8Array {
   const body = encodeCbor(fields)
   const message = new Uint8Array(CONTEXT.length + body.length)
   message.set(CONTEXT)

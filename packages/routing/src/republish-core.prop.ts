@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { VirtualClock } from '@cairn/kernel'
+import { VirtualClock } from '@cairn/kernel/testing'
 import fc from 'fast-check'
 import { addressNamed } from '../test/peer.ts'
 import { RECORD_TTL_MS, REPUBLISH_MS } from './record.ts'
@@ -20,7 +20,7 @@ function run(
     if (key !== undefined) {
       taken.set(key, [...(taken.get(key) ?? []), now])
       if (fails()) core.failed(republish, key, now)
-      else core.told(republish, key, now)
+      else core.announced(republish, key, now)
     }
     const waitMs = core.delayMs(republish, now)
     if (waitMs === undefined) break
@@ -69,7 +69,7 @@ describe('republishing', () => {
     for (let now = 0; now < 400_000; now += 1_000) {
       const key = core.take(republish, now)
       assert.ok(key !== undefined)
-      core.told(republish, key, now)
+      core.announced(republish, key, now)
     }
     assert.equal(core.size(republish), count)
   })
@@ -86,7 +86,7 @@ describe('republishing', () => {
     assert.equal(core.delayMs(republish, 299_999), 1)
     assert.equal(core.take(republish, 300_000), kept)
     core.remove(republish, kept)
-    core.told(republish, kept, 300_000)
+    core.announced(republish, kept, 300_000)
     assert.equal(core.size(republish), 0)
     assert.equal(core.delayMs(republish, 300_000), undefined)
   })
@@ -104,13 +104,15 @@ describe('republishing', () => {
           if (what === 'add') core.add(republish, key, now)
           if (what === 'remove') core.remove(republish, key)
           if (what === 'take') core.take(republish, now)
-          if (what === 'told') core.told(republish, key, now)
+          if (what === 'told') core.announced(republish, key, now)
           if (what === 'failed') core.failed(republish, key, now)
           if (what === 'pass') now += 400_000
           const { fresh, failed, waiting, taken } = republish
-          const everywhere = [fresh, failed, waiting].flatMap(({ living }) => [...living.keys()]).concat(...taken)
+          const everywhere = [fresh, failed, waiting]
+            .flatMap(({ pending: living }) => [...living.keys()])
+            .concat(...taken)
           assert.equal(new Set(everywhere).size, everywhere.length)
-          for (const { living, entries, head } of [fresh, failed, waiting]) {
+          for (const { pending: living, entries, head } of [fresh, failed, waiting]) {
             const left = entries.slice(head).filter((entry) => living.get(entry.key) === entry)
             assert.deepEqual(left.map((entry) => entry.key).sort(), [...living.keys()].sort())
           }

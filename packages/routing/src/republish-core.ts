@@ -14,7 +14,7 @@
  * Each line is in order of due time by itself: whoever joins it is due a constant time after now.
  */
 import type { Address } from '@cairn/wire'
-import { createLine, type DueLine, first, join, leave } from './due-line.ts'
+import { createDueQueue, type DueQueue, discard, enqueue, first } from './due-queue.ts'
 import { REPUBLISH_MS } from './record.ts'
 
 /** Objects in a second, however few there are. */
@@ -24,9 +24,9 @@ const RETRY_MS = 300_000
 const HEADROOM = 2
 
 export interface RepublishCore {
-  readonly fresh: DueLine
-  readonly failed: DueLine
-  readonly waiting: DueLine
+  readonly fresh: DueQueue
+  readonly failed: DueQueue
+  readonly waiting: DueQueue
   /** Taken and neither told nor failed yet. */
   readonly taken: Set<Address>
   /** No take before this. */
@@ -34,23 +34,23 @@ export interface RepublishCore {
 }
 
 export function createRepublish(now: number): RepublishCore {
-  return { fresh: createLine(), failed: createLine(), waiting: createLine(), taken: new Set(), nextAt: now }
+  return { fresh: createDueQueue(), failed: createDueQueue(), waiting: createDueQueue(), taken: new Set(), nextAt: now }
 }
 
 /** From now on this object is told; nothing changes if it is already. */
 export function add(core: RepublishCore, key: Address, now: number): void {
-  if (core.taken.has(key) || linesOf(core).some(({ living }) => living.has(key))) return
-  join(core.fresh, key, now)
+  if (core.taken.has(key) || linesOf(core).some(({ pending: living }) => living.has(key))) return
+  enqueue(core.fresh, key, now)
 }
 
 /** This object is not told any more. */
 export function remove(core: RepublishCore, key: Address): void {
-  for (const line of linesOf(core)) leave(line, key)
+  for (const line of linesOf(core)) discard(line, key)
   core.taken.delete(key)
 }
 
 export function size(core: RepublishCore): number {
-  return linesOf(core).reduce((sum, { living }) => sum + living.size, core.taken.size)
+  return linesOf(core).reduce((sum, { pending: living }) => sum + living.size, core.taken.size)
 }
 
 /** Milliseconds between two takes. */
@@ -78,15 +78,15 @@ export function delayMs(core: RepublishCore, now: number): number | undefined {
   return due === Infinity ? undefined : Math.max(0, core.nextAt - now, due - now)
 }
 
-export function told(core: RepublishCore, key: Address, now: number): void {
-  if (core.taken.delete(key)) join(core.waiting, key, now + REPUBLISH_MS)
+export function announced(core: RepublishCore, key: Address, now: number): void {
+  if (core.taken.delete(key)) enqueue(core.waiting, key, now + REPUBLISH_MS)
 }
 
 export function failed(core: RepublishCore, key: Address, now: number): void {
-  if (core.taken.delete(key)) join(core.failed, key, now + RETRY_MS)
+  if (core.taken.delete(key)) enqueue(core.failed, key, now + RETRY_MS)
 }
 
 /** In the order in which they are served. */
-function linesOf({ fresh, failed: again, waiting }: RepublishCore): readonly DueLine[] {
+function linesOf({ fresh, failed: again, waiting }: RepublishCore): readonly DueQueue[] {
   return [fresh, again, waiting]
 }

@@ -48,7 +48,7 @@ export class RepublishSchedule {
 
   /** What became of it: told, or to be tried again soon. */
   done(cid: Address, outcome: 'told' | 'failed'): void {
-    if (outcome === 'told') core.told(this.#core, cid, this.#clock.now())
+    if (outcome === 'told') core.announced(this.#core, cid, this.#clock.now())
     else core.failed(this.#core, cid, this.#clock.now())
     this.#changed()
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deadline, leaks, virtualRuntime } from '@cairn/kernel'
+import { Deadline } from '@cairn/kernel'
+import { leaks, virtualRuntime } from '@cairn/kernel/testing'
 import { addressNamed, METRICS } from '../test/peer.ts'
 import { SimRouting } from './sim-routing.ts'
 

@@ -4,8 +4,14 @@
  */
 import { CairnError, Cancel, type Clock, type Random, sleep } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
-import { noRoute } from './no-route.ts'
-import type { FindOptions, Leg, Provider, ProviderRouting, RoutingPeer } from './provider-routing.ts'
+import {
+  type FindOptions,
+  noRoute,
+  type Provider,
+  type ProviderRouting,
+  type RoutingLeg,
+  type RoutingPeer,
+} from './provider-routing.ts'
 import type { SignedProviderRecord } from './record.ts'
 import { providerOf } from './record-gate.ts'
 
@@ -25,7 +31,7 @@ export interface SimPeer {
 
 export class SimRouting implements ProviderRouting {
   readonly name = 'sim'
-  readonly tells = true
+  readonly announces = true
   readonly #clock: Clock
   readonly #random: Random
   readonly #peers: readonly SimPeer[]
@@ -40,7 +46,7 @@ export class SimRouting implements ProviderRouting {
     this.#peers = peers
   }
 
-  legs(_cid: Address, count: number): readonly Leg[] {
+  legs(_cid: Address, count: number): readonly RoutingLeg[] {
     return this.#peers.slice(0, Math.max(0, count)).map((peer) => ({
       target: `sim:${peer.name}`,
       knowledge: `sim:${peer.name}`,

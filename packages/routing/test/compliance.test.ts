@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { virtualRuntime } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { systemCrypto } from '@cairn/platform'
 import { delegatedJson, delegatedPath } from '../src/delegated-routing.ts'
 import { HttpRouting } from '../src/http-routing.ts'

@@ -6,10 +6,10 @@
  */
 import { SystemClock, sleep } from '@cairn/kernel'
 import { multiaddr } from '@multiformats/multiaddr'
+import { DialPolicy } from '../src/dial-policy.ts'
 import { type KadNode, startKadNode } from '../src/kad-node.ts'
 import { KAD_PROTOCOL } from '../src/kad-table.ts'
 import { PROVIDER_PROTOCOL } from '../src/provider-protocol.ts'
-import { Reach } from '../src/reach.ts'
 import { PeerMetrics, seedOf } from './peer.ts'
 
 const ADD_PROVIDER = 2
@@ -35,7 +35,7 @@ export class HostilePeer implements AsyncDisposable {
   }
 
   static async start(number: number, target: string): Promise<HostilePeer> {
-    const reach = new Reach({ allowLoopback: true })
+    const reach = new DialPolicy({ allowLoopback: true })
     const options = { seed: seedOf(number), listen: ['/ip4/127.0.0.1/tcp/0'], bootstrap: [], protocol: KAD_PROTOCOL }
     const transport = { transport: 'tcp', server: true, bucketSize: 20 } as const
     const node = await startKadNode(

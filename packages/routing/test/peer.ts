@@ -2,14 +2,13 @@
 import { KERNEL_METRICS, MemoryLog, MemoryMetrics, type Runtime, SystemClock, systemRuntime } from '@cairn/kernel'
 import { systemCrypto } from '@cairn/platform'
 import { type Address, addressOf, decodeCbor } from '@cairn/wire'
+import { DialPolicy, type DialPolicyOptions } from '../src/dial-policy.ts'
 import { KadRouting } from '../src/kad-routing.ts'
-import { LocalRecords } from '../src/local-records.ts'
 import { ROUTING_METRICS } from '../src/metrics.ts'
-import { Reach, type ReachOptions } from '../src/reach.ts'
+import { LocalRecords, ProviderRecordStore } from '../src/provider-record-store.ts'
 import type { SignedProviderRecord } from '../src/record.ts'
 import { RecordGate } from '../src/record-gate.ts'
 import { RecordSigner } from '../src/record-signer.ts'
-import { RecordStore } from '../src/record-store.ts'
 
 export const METRICS = { ...KERNEL_METRICS, ...ROUTING_METRICS }
 
@@ -52,7 +51,7 @@ export function fieldsOf({ bytes }: { readonly bytes: Uint8Array }): Record<stri
 export interface PeerOptions {
   readonly number: number
   readonly url?: string
-  readonly reach?: ReachOptions
+  readonly reach?: DialPolicyOptions
   /** Its time does not pass: what is granted by the second is granted once, however slow the machine is. */
   readonly isFrozen?: boolean
 }
@@ -77,8 +76,8 @@ export class Peer {
   readonly metrics = new PeerMetrics()
   readonly runtime: Runtime
   readonly held = new Set<Address>()
-  readonly store: RecordStore
-  readonly reach: Reach
+  readonly store: ProviderRecordStore
+  readonly reach: DialPolicy
   readonly gate: RecordGate
   readonly signer: RecordSigner
   readonly local: LocalRecords
@@ -91,10 +90,10 @@ export class Peer {
   }: PeerOptions) {
     const system = systemRuntime(new MemoryLog(), this.metrics)
     this.runtime = isFrozen ? { ...system, clock: new FrozenClock() } : system
-    this.store = new RecordStore(this.runtime)
+    this.store = new ProviderRecordStore(this.runtime)
     const { clock } = this.runtime
     this.number = number
-    this.reach = new Reach(reach)
+    this.reach = new DialPolicy(reach)
     this.gate = new RecordGate({ crypto: systemCrypto, clock, metrics: this.metrics, reach: () => this.reach })
     this.signer = new RecordSigner({ crypto: systemCrypto, clock, seed: seedOf(number), urls: () => [url] })
     this.local = new LocalRecords({ has: async (cid) => this.held.has(cid), signer: this.signer, store: this.store })

@@ -1,9 +1,10 @@
 /** What every way to find providers must do; each implementation brings a subject and runs all of it. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { CairnError, Deadline, leaks, type Runtime, VirtualClock } from '@cairn/kernel'
+import { CairnError, Deadline, type Runtime } from '@cairn/kernel'
+import { leaks, VirtualClock } from '@cairn/kernel/testing'
 import type { Address } from '@cairn/wire'
-import type { FindOptions, Leg, Provider, ProviderRouting } from '../src/provider-routing.ts'
+import type { FindOptions, Provider, ProviderRouting, RoutingLeg } from '../src/provider-routing.ts'
 import { addressNamed } from './peer.ts'
 
 export interface Subject extends AsyncDisposable {
@@ -22,7 +23,12 @@ interface Outcome {
 }
 
 /** Runs a leg to its end, whatever the clock is. */
-async function find(runtime: Runtime, leg: Leg, cid: Address, options: Partial<FindOptions> = {}): Promise<Outcome> {
+async function find(
+  runtime: Runtime,
+  leg: RoutingLeg,
+  cid: Address,
+  options: Partial<FindOptions> = {},
+): Promise<Outcome> {
   const providers: Provider[] = []
   const { clock } = runtime
   const running = leg

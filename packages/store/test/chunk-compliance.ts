@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { isKind } from '@cairn/kernel'
 import { type Address, addressOf } from '@cairn/wire'
-import type { ChunkStore } from '../src/chunk/chunk-store.ts'
-import { CHUNK_BYTES_MAX } from '../src/chunk/chunk-store.ts'
+import { CHUNK_BYTES_MAX, type ChunkStore } from '../src/chunk/chunk-store.ts'
 
 export interface ComplianceCase {
   readonly name: string

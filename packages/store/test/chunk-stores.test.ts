@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { leaks } from '@cairn/kernel'
-import { MemoryChunkStore } from '../src/chunk/memory-chunk-store.ts'
-import { Storage } from '../src/storage.ts'
+import { leaks } from '@cairn/kernel/testing'
+import { MemoryChunkStore } from '../src/chunk/chunk-store.ts'
+import { DriveStore } from '../src/drive-store.ts'
 import { COMPLIANCE } from './chunk-compliance.ts'
 import { memoryMachine } from './machine.ts'
 
@@ -19,7 +19,7 @@ for (const cacheBytes of [0, 2 * MEBIBYTE]) {
     for (const { name, run } of COMPLIANCE) {
       test(name, async () => {
         const machine = memoryMachine()
-        const storage = await Storage.open(machine, { path: 'data', segmentBytes: 2 * MEBIBYTE, cacheBytes })
+        const storage = await DriveStore.open(machine, { path: 'data', segmentBytes: 2 * MEBIBYTE, cacheBytes })
         await run(storage.chunks)
         await storage.close()
         assert.deepEqual(leaks(machine), [])

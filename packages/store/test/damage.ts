@@ -2,6 +2,7 @@
 import { crc32 } from 'node:zlib'
 import type { Random } from '@cairn/kernel'
 import { type Address, addressFromDigest } from '@cairn/wire'
+import type { StoreMachine } from '../src/drive/drive.ts'
 import {
   ENTRY_BYTES,
   entryFlags,
@@ -22,7 +23,6 @@ import {
   itemAt,
   linkBlocks,
 } from '../src/index/side-file-core.ts'
-import type { StoreMachine } from '../src/machine.ts'
 
 export async function readFile({ disk }: StoreMachine, path: string): Promise<Uint8Array> {
   await using file = await disk.open(path, { mode: 'read' })

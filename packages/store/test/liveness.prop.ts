@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaks } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { type Address, type Manifest, ManifestBuilder } from '@cairn/wire'
 import fc from 'fast-check'
-import { Storage } from '../src/storage.ts'
+import { DriveStore } from '../src/drive-store.ts'
 import { memoryMachine } from './machine.ts'
 
 const CHUNK_SIZE = 16 * 1024
@@ -59,7 +59,7 @@ test('nothing acknowledged is lost whatever runs beside it, and garbage is gone 
 
 async function play(rows: readonly (readonly Step[])[]): Promise<void> {
   const machine = memoryMachine()
-  let storage = await Storage.open(machine, OPTIONS)
+  let storage = await DriveStore.open(machine, OPTIONS)
   const there = new Set<Sample>()
   const unsure = new Set<Sample>()
   let sent = 0
@@ -120,7 +120,7 @@ async function play(rows: readonly (readonly Step[])[]): Promise<void> {
     if (row.some(({ tag }) => tag === 'wait')) machine.clock.advance(LEASE_MS)
     if (row.some(({ tag }) => tag === 'restart')) {
       await storage.close()
-      storage = await Storage.open(machine, OPTIONS)
+      storage = await DriveStore.open(machine, OPTIONS)
       await storage.caughtUp()
     }
     await check()
@@ -137,6 +137,6 @@ async function play(rows: readonly (readonly Step[])[]): Promise<void> {
   assert.deepEqual(leaks(machine), [])
 }
 
-async function sweepOnce(storage: Storage): Promise<void> {
+async function sweepOnce(storage: DriveStore): Promise<void> {
   while (!(await storage.sweeper.sweep(8)).isOver);
 }

@@ -1,6 +1,6 @@
-import { type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
+import { type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import { MemoryDisk, systemCrypto } from '@cairn/platform'
-import type { StoreMachine } from '../src/machine.ts'
+import type { StoreMachine } from '../src/drive/drive.ts'
 
 export interface TestMachine extends StoreMachine, VirtualRuntime {
   readonly clock: VirtualRuntime['clock']

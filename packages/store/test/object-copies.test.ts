@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { isKind, leaks } from '@cairn/kernel'
+import { isKind } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { addressOf } from '@cairn/wire'
-import { Storage } from '../src/storage.ts'
+import { DriveStore } from '../src/drive-store.ts'
 import { readFile } from './damage.ts'
 import { loseSideFiles, memoryMachine, type TestMachine } from './machine.ts'
 
@@ -11,11 +12,11 @@ const BYTES = Uint8Array.from({ length: 700 }, (_, at) => at & 0xff)
 const ID = addressOf(BYTES)
 
 let machine: TestMachine
-let storage: Storage
+let storage: DriveStore
 
 beforeEach(async () => {
   machine = memoryMachine()
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
 })
 
 afterEach(async () => {
@@ -59,7 +60,7 @@ test('a delete is remembered where there is no copy, over restarts and a lost in
   await remove(7)
   await storage.close()
   await loseSideFiles(machine, OPTIONS.path)
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   await storage.caughtUp()
   assert.equal(await known(), 'tombstone 7')
   assert.deepEqual(await storage.copies.page(undefined, 10), [{ id: ID, known: { tag: 'tombstone', version: 7 } }])
@@ -138,7 +139,7 @@ test('a record that rots after it was read is taken for a copy until it is read 
   await put(3)
   assert.equal(await known(), 'object 3')
   await storage.close()
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   assert.equal(await known(), 'object 3')
   await rotLast()
   await assert.rejects(storage.objects.stat(ID), { code: 'record_damaged' })
@@ -152,7 +153,7 @@ test('a record that rots after it was read is taken for a copy until it is read 
 test('a put over a record that rotted since it was read writes it anew', async () => {
   await put(3)
   await storage.close()
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   assert.equal(await known(), 'object 3')
   await rotLast()
   assert.equal(await put(4), 'present')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { leaks } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { type Address, addressOf, digestOf, ManifestBuilder } from '@cairn/wire'
-import { Storage } from '../src/storage.ts'
+import { DriveStore } from '../src/drive-store.ts'
 import { loseSideFiles, memoryMachine, type TestMachine } from './machine.ts'
 
 const CHUNK_SIZE = 16_384
@@ -13,11 +13,11 @@ const CHUNKS = Array.from({ length: 6 }, (_, index) => new Uint8Array(CHUNK_SIZE
 const PARITY = Array.from({ length: 3 }, (_, index) => new Uint8Array(CHUNK_SIZE).fill(index + 101))
 
 let machine: TestMachine
-let storage: Storage
+let storage: DriveStore
 
 beforeEach(async () => {
   machine = memoryMachine()
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
 })
 
 afterEach(async () => {
@@ -89,7 +89,7 @@ test('a share grows, survives a restart and a lost index, and goes with its obje
   assert.equal(await commitShare([CHUNKS[0]!], 1), 'present')
   await storage.close()
   await loseSideFiles(machine, OPTIONS.path)
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   await storage.caughtUp()
   await sweep()
   assert.deepEqual(await left(), idsOf([CHUNKS[0]!, PARITY[0]!]))

@@ -1,24 +1,24 @@
 /** The scrub against an index that disagrees with the journal, in both directions. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { leaks } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { type Address, addressOf, digestOf } from '@cairn/wire'
 import { SegmentChunkStore } from '../src/chunk/segment-chunk-store.ts'
 import { ObjectStore } from '../src/object/object-store.ts'
+import { KIND, RecordStore } from '../src/record-store.ts'
 import { type ScrubFinding, SegmentScrub } from '../src/scrub/segment-scrub.ts'
-import { KIND, Store } from '../src/store.ts'
 import { memoryMachine, type TestMachine } from './machine.ts'
 
 const CHUNK_BYTES = 5_000
 
 let machine: TestMachine
-let store: Store
+let store: RecordStore
 let chunks: SegmentChunkStore
 let objects: ObjectStore
 
 beforeEach(async () => {
   machine = memoryMachine()
-  store = new Store(machine, { path: 'data', segmentBytes: 32 * 1024 })
+  store = new RecordStore(machine, { path: 'data', segmentBytes: 32 * 1024 })
   await store.start()
   chunks = new SegmentChunkStore(store, 1024)
   objects = new ObjectStore(store, chunks)

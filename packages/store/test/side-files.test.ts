@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { leaks, SeededRandom } from '@cairn/kernel'
+import { leaks, SeededRandom } from '@cairn/kernel/testing'
 import { type Address, addressOf, equalBytes } from '@cairn/wire'
 import { wrapDisk } from '../../../verify/virtual/disk/wrapped-disk.ts'
-import { Storage, type StorageOptions } from '../src/storage.ts'
-import { KIND } from '../src/store.ts'
+import { DriveStore, type DriveStoreOptions } from '../src/drive-store.ts'
+import { KIND } from '../src/record-store.ts'
 import { damageSideFile, lieInSideFile, readFile, writeFile } from './damage.ts'
 import { loseSideFiles, memoryMachine, type TestMachine } from './machine.ts'
 
-const OPTIONS: StorageOptions = {
+const OPTIONS: DriveStoreOptions = {
   path: 'data',
   segmentBytes: 16 * 1024,
   cacheBytes: 0,
@@ -19,11 +19,11 @@ const OPTIONS: StorageOptions = {
 const JOURNAL = 'data/journal'
 
 let machine: TestMachine
-let storage: Storage
+let storage: DriveStore
 
 beforeEach(async () => {
   machine = memoryMachine()
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
 })
 
 afterEach(async () => {
@@ -33,7 +33,7 @@ afterEach(async () => {
 
 async function reopen(): Promise<void> {
   await storage.close()
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   await storage.caughtUp()
 }
 
@@ -114,13 +114,13 @@ test('side files that are lost are made again, of every segment', async () => {
   await storage.close()
   const before = await sideFiles()
   await loseSideFiles(machine, OPTIONS.path)
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   await storage.caughtUp()
   assert.equal(storage.facts().index.scannedMissing, before.length)
   await mustBeRight()
   await storage.close()
   assert.deepEqual(await sideFiles(), before)
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   assert.equal(storage.facts().index.scannedMissing, 0)
 })
 
@@ -134,7 +134,7 @@ test('what becomes of a side file while the store is closed changes no answer, a
     const name = names[Math.floor(random.next() * names.length)]
     assert.ok(name !== undefined)
     await damageSideFile(machine, `${JOURNAL}/${name}`, random)
-    storage = await Storage.open(machine, OPTIONS)
+    storage = await DriveStore.open(machine, OPTIONS)
     await storage.caughtUp()
     damaged += storage.facts().index.scannedDamaged
     await mustBeRight()
@@ -146,13 +146,13 @@ test('a side file of an earlier time, of another segment or of another store is 
   await put(1_000)
   await storage.close()
   const early = await readFile(machine, `${JOURNAL}/0000000001.idx`)
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   await fill()
   await storage.close()
   const second = await readFile(machine, `${JOURNAL}/0000000002.idx`)
   const other = memoryMachine()
-  await (await Storage.open(other, OPTIONS)).close()
-  const foreign = await Storage.open(other, OPTIONS)
+  await (await DriveStore.open(other, OPTIONS)).close()
+  const foreign = await DriveStore.open(other, OPTIONS)
   await foreign.chunks.put(idOf(1), bytesOf(1), { upload: 'u' })
   await foreign.close()
   const strange = await readFile(other, `${JOURNAL}/0000000001.idx`)
@@ -162,14 +162,14 @@ test('a side file of an earlier time, of another segment or of another store is 
     [strange, 'another store'],
   ] as const) {
     await writeFile(machine, `${JOURNAL}/0000000001.idx`, bytes)
-    storage = await Storage.open(machine, OPTIONS)
+    storage = await DriveStore.open(machine, OPTIONS)
     await storage.caughtUp()
     assert.equal(storage.facts().index.scannedDamaged, bytes === early ? 0 : 1, why)
     for (let number = 0; number < 60; number += 1) assert.equal(await isThere(number), isExpected(number), why)
     assert.equal(await isThere(1_000), true, why)
     await storage.close()
   }
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
 })
 
 test('a side file that is damaged while the store runs is made anew when it is needed', async () => {
@@ -200,7 +200,7 @@ describe('an index that is wrong, though every sum is right', () => {
         return isKept && entry.kind === KIND.chunk ? lie(entry) : entry
       })
     }
-    storage = await Storage.open(machine, OPTIONS)
+    storage = await DriveStore.open(machine, OPTIONS)
     await storage.caughtUp()
     assert.equal(storage.facts().index.scannedMissing + storage.facts().index.scannedDamaged, 0, 'the lie is believed')
   }
@@ -226,7 +226,7 @@ describe('an index that is wrong, though every sum is right', () => {
       assert.ok((await compactAll()) > 0, 'something was compacted')
       await storage.close()
       await loseSideFiles(machine, OPTIONS.path)
-      storage = await Storage.open(machine, OPTIONS)
+      storage = await DriveStore.open(machine, OPTIONS)
       await storage.caughtUp()
       for (const number of kept) assert.equal(await isThere(number), true, `object ${number}`)
       for (const number of removed) assert.equal(await isThere(number), false, `object ${number}`)
@@ -243,12 +243,12 @@ describe('an index that is wrong, though every sum is right', () => {
     // No secret: the fingerprints of all ids agree, and those of one shard are one entry.
     const next = (): number => random.next()
     const bytes: typeof random.bytes = (count) => (count > 100 ? new Uint8Array(count) : random.bytes(count))
-    storage = await Storage.open({ ...machine, random: { next, bytes } }, OPTIONS)
+    storage = await DriveStore.open({ ...machine, random: { next, bytes } }, OPTIONS)
     for (const number of removed.slice(0, 20)) await storage.chunks.remove(idOf(number))
     while ((await storage.compactor.compactOne()) !== undefined);
     await storage.close()
     await loseSideFiles(machine, OPTIONS.path)
-    storage = await Storage.open(machine, OPTIONS)
+    storage = await DriveStore.open(machine, OPTIONS)
     await storage.caughtUp()
     for (const number of found) {
       using held = await storage.chunks.read(idOf(number))
@@ -270,7 +270,7 @@ test('a full disk and a drive that refuses cost no write; the side files come la
       throw new Error('No room for this.')
     },
   })
-  storage = await Storage.open({ ...machine, disk }, OPTIONS)
+  storage = await DriveStore.open({ ...machine, disk }, OPTIONS)
   await storage.caughtUp()
   await put(200)
   await machine.clock.settle()

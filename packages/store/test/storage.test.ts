@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { leaks } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { type Address, addressFromDigest, addressOf, type Manifest, ManifestBuilder } from '@cairn/wire'
-import { Storage, type StorageOptions } from '../src/storage.ts'
+import { DriveStore, type DriveStoreOptions } from '../src/drive-store.ts'
 import { readFile, writeFile } from './damage.ts'
 import { loseSideFiles, memoryMachine, type TestMachine } from './machine.ts'
 
 const CHUNK_SIZE = 16 * 1024
 const LEASE_MS = 1_000
-const OPTIONS: StorageOptions = {
+const OPTIONS: DriveStoreOptions = {
   path: 'data',
   segmentBytes: 64 * 1024,
   cacheBytes: 256 * 1024,
@@ -17,11 +17,11 @@ const OPTIONS: StorageOptions = {
 }
 
 let machine: TestMachine
-let storage: Storage
+let storage: DriveStore
 
 beforeEach(async () => {
   machine = memoryMachine()
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
 })
 
 afterEach(async () => {
@@ -32,7 +32,7 @@ afterEach(async () => {
 async function reopen({ loseIndex = false } = {}): Promise<void> {
   await storage.close()
   if (loseIndex) await loseSideFiles(machine, OPTIONS.path)
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   await storage.caughtUp()
 }
 
@@ -251,7 +251,7 @@ test('while a lost index is rebuilt, only what nothing unread can deny is answer
   await storage.objects.remove(removed.id)
   await storage.close()
   await loseSideFiles(machine, OPTIONS.path)
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   assert.equal(storage.facts().isCatchingUp, true)
   assert.equal(await storage.objects.stat(removed.id), undefined, 'its tombstone is newer than what is not read yet')
   const rebuilding = { kind: 'StorageBusy', code: 'rebuilding' }
@@ -311,7 +311,7 @@ test('a delete whose record is damaged stays one, is listed, and is written anew
   bytes[at] = bytes[at]! ^ 1
   await storage.close()
   await writeFile(machine, name, bytes)
-  storage = await Storage.open(machine, OPTIONS)
+  storage = await DriveStore.open(machine, OPTIONS)
   const lowest = { tag: 'tombstone', version: 0 } as const
   assert.deepEqual(await storage.copies.page(undefined, 10), [{ id: object.id, known: lowest }])
   assert.deepEqual(await storage.copies.known(object.id), lowest)
@@ -337,7 +337,7 @@ test('an object whose record is damaged is whole once it is put again', async ()
     bytes[at] = bytes[at]! ^ 1
     await storage.close()
     await writeFile(machine, name, bytes)
-    storage = await Storage.open(machine, OPTIONS)
+    storage = await DriveStore.open(machine, OPTIONS)
     await assert.rejects(storage.objects.stat(object.id), { kind: 'Integrity' })
     await send(object, 'v')
     await put(object)

@@ -5,7 +5,6 @@
  *   20852163                                           size
  *   CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=       root
  */
-
 import { CairnError } from '@cairn/kernel'
 import { fromBase64, parseDecimal, toBase64, toUtf8 } from './encoding.ts'
 import { HASH_BYTES, type Hash } from './hash.ts'

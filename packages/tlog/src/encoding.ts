@@ -1,5 +1,4 @@
 /** Texts of which each value has exactly one spelling: base64 with padding, key ids in hexadecimal, decimal numbers. */
-
 import { CairnError } from '@cairn/kernel'
 
 /** Standard base64 (RFC 4648, section 4), padded. */

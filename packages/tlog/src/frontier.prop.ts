@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { makeLeaves, NaiveTree } from '../test/model.ts'
-import { EMPTY_ROOT, Frontier, leafHash } from './index.ts'
+import { Frontier, leafHash } from './index.ts'
+import { EMPTY_ROOT } from './testing.ts'
 
 const LEAVES = 10_000
 const tree = new NaiveTree(makeLeaves(LEAVES))

@@ -10,7 +10,6 @@
  *
  * One hash per bit set in the size, largest subtree first.
  */
-
 import { CairnError } from '@cairn/kernel'
 import { EMPTY_ROOT, HASH_BYTES, type Hash, nodeHash, requireHash } from './hash.ts'
 import { completeNodes, foldNodes, type HashReader, type Node, requireSize } from './range.ts'

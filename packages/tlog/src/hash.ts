@@ -8,7 +8,6 @@
  * The first byte keeps a leaf from ever being read as a node: without it an entry of 64 bytes could
  * pass for two subtrees.
  */
-
 import { CairnError } from '@cairn/kernel'
 import { sha256 } from '@noble/hashes/sha2.js'
 

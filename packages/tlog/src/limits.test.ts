@@ -7,33 +7,35 @@ import { makeKeyPair, verifier } from '../test/keys.ts'
 import {
   decodeMapProof,
   encodeCheckpoint,
-  encodeEntryBundle,
-  encodeLogProof,
   encodeMapProof,
   encodeNote,
   Frontier,
-  type LogTrust,
   leafHash,
   MAX_NOTE_BYTES,
   MerkleMap,
-  type Note,
-  nodeHash,
   openCheckpoint,
   parseCheckpoint,
-  parseLogProof,
   parseNote,
   parseSignatureLines,
   signNote,
-  subtreeConsistencyProof,
   TileWriter,
   tileHashReader,
   tilePath,
   verifyInclusion,
   verifyMapProof,
   verifyNote,
+} from './index.ts'
+import {
+  encodeEntryBundle,
+  encodeLogProof,
+  type LogTrust,
+  type Note,
+  nodeHash,
+  parseLogProof,
+  subtreeConsistencyProof,
   verifySubtreeConsistency,
   verifySubtreeInclusion,
-} from './index.ts'
+} from './testing.ts'
 
 const refused = { kind: 'Malformed' }
 const untrusted = { kind: 'Integrity' }

@@ -3,15 +3,8 @@ import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { flipped } from '../test/model.ts'
-import {
-  decodeMapProof,
-  EMPTY_MAP_ROOT,
-  encodeMapProof,
-  type Hash,
-  type MapProof,
-  MerkleMap,
-  verifyMapProof,
-} from './index.ts'
+import { decodeMapProof, encodeMapProof, type Hash, type MapProof, MerkleMap, verifyMapProof } from './index.ts'
+import { EMPTY_MAP_ROOT } from './testing.ts'
 
 const integrity = { kind: 'Integrity' }
 const refused = { name: 'CairnError' }

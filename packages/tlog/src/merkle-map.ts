@@ -9,18 +9,133 @@
  *                                           A   B
  *
  * Following a path's bits down from a root meets exactly one of empty, its own leaf or another's: no root
- * proves both presence and absence. What each node hashes to is in `map-hash.ts`.
+ * proves both presence and absence. What each node hashes to is in `merkle-map.ts`.
+ */
+import { CairnError } from '@cairn/kernel'
+import { equalBytes, HASH_BYTES, type Hash, pairHash, requireHash } from './hash.ts'
+
+/*
+ * What a Merkle map shows of one path: the hashes beside the way down, and what the way ends at.
+ *
+ * Bytes: one byte saying how it ends (0 empty, 1 leaf), the number of siblings in two big-endian bytes, the
+ * siblings from the root down, and for a leaf its path and its value.
  */
 
-import { equalBytes, type Hash, requireHash } from './hash.ts'
-import { EMPTY_MAP_ROOT, mapInnerHash, mapLeafHash, pathBit } from './map-hash.ts'
-import type { MapEnd, MapProof } from './map-proof.ts'
+/** Where the way down a path ends: nowhere, or at a leaf, its own or the only other one that starts alike. */
+export type MapEnd = { readonly kind: 'empty' } | { readonly kind: 'leaf'; readonly path: Hash; readonly leaf: Hash }
+
+export interface MapProof {
+  /** From the root down. */
+  readonly siblings: readonly Hash[]
+  readonly end: MapEnd
+}
+
+/** A path has 256 bits; no way down is longer. */
+const MAX_SIBLINGS = 8 * HASH_BYTES
+const HEADER_BYTES = 3
+
+/** The leaf at `path` in the map with this root, or undefined if it has none there; throws `Integrity` if the proof does not show it. */
+export function verifyMapProof(root: Hash, path: Hash, proof: MapProof): Hash | undefined {
+  requireHash(path)
+  const { siblings, end } = proof
+  if (siblings.length > MAX_SIBLINGS) throw unproved('goes deeper than a path is long')
+  const lowest = siblings.at(-1)
+  // A node over one leaf and nothing, or over nothing at all, is not made: it would be another spelling of the same map.
+  if (lowest !== undefined && equalBytes(lowest, EMPTY_MAP_ROOT)) throw unproved('ends beside an empty subtree')
+  if (!equalBytes(rootOf(path, proof), root)) throw unproved('leads to another root')
+  if (end.kind === 'empty') return undefined
+  if (equalBytes(end.path, path)) return end.leaf
+  for (let depth = 0; depth < siblings.length; depth += 1) {
+    if (pathBit(end.path, depth) !== pathBit(path, depth)) throw unproved('ends at a leaf that belongs elsewhere')
+  }
+  return undefined
+}
+
+function rootOf(path: Hash, { siblings, end }: MapProof): Hash {
+  const start = end.kind === 'empty' ? EMPTY_MAP_ROOT : mapLeafHash(end.path, end.leaf)
+  return siblings.reduceRight(
+    (hash, sibling, depth) => (pathBit(path, depth) === 0 ? mapInnerHash(hash, sibling) : mapInnerHash(sibling, hash)),
+    start,
+  )
+}
+
+export function encodeMapProof({ siblings, end }: MapProof): Uint8Array {
+  if (siblings.length > MAX_SIBLINGS) throw malformed(`has ${siblings.length} siblings`)
+  const hashes = end.kind === 'empty' ? siblings : [...siblings, end.path, end.leaf]
+  const bytes = new Uint8Array(HEADER_BYTES + hashes.length * HASH_BYTES)
+  bytes[0] = end.kind === 'empty' ? 0 : 1
+  new DataView(bytes.buffer).setUint16(1, siblings.length)
+  hashes.forEach((hash, at) => {
+    requireHash(hash)
+    bytes.set(hash, HEADER_BYTES + at * HASH_BYTES)
+  })
+  return bytes
+}
+
+/** What `encodeMapProof` gave; exactly one byte string stands for each proof. */
+export function decodeMapProof(bytes: Uint8Array): MapProof {
+  if (bytes.length < HEADER_BYTES) throw malformed('is too short')
+  const kind = bytes[0]
+  const count = new DataView(bytes.buffer, bytes.byteOffset).getUint16(1)
+  if (kind !== 0 && kind !== 1) throw malformed('ends at neither nothing nor a leaf')
+  if (count > MAX_SIBLINGS) throw malformed(`has ${count} siblings`)
+  const total = count + 2 * kind
+  if (bytes.length !== HEADER_BYTES + total * HASH_BYTES) throw malformed('is not as long as it says')
+  const hashAt = (at: number) => bytes.slice(HEADER_BYTES + at * HASH_BYTES, HEADER_BYTES + (at + 1) * HASH_BYTES)
+  const siblings = Array.from({ length: count }, (_, at) => hashAt(at))
+  return {
+    siblings,
+    end: kind === 0 ? { kind: 'empty' } : { kind: 'leaf', path: hashAt(count), leaf: hashAt(count + 1) },
+  }
+}
+
+function unproved(why: string): CairnError {
+  return new CairnError('Integrity', `The map proof ${why}: it shows neither presence nor absence.`)
+}
+
+function malformed(why: string): CairnError {
+  return new CairnError(
+    'Malformed',
+    `The map proof ${why}; at most ${MAX_SIBLINGS} siblings and their end are allowed.`,
+  )
+}
+
+/**
+ * What the nodes of a Merkle map hash to.
+ *
+ *   empty = 32 zero bytes
+ *   leaf  = SHA-256(0x02 ‖ path ‖ leaf)
+ *   inner = SHA-256(0x03 ‖ left ‖ right)
+ *
+ * 0x02 and 0x03 keep these apart from each other and from the log's leaves (0x00) and nodes (0x01). A leaf
+ * hashes its whole path, so it means the same at whatever depth it stands.
+ */
+
+const LEAF_TAG = 0x02
+const INNER_TAG = 0x03
+
+/** What stands for a subtree without leaves, and so the root of an empty map. */
+export const EMPTY_MAP_ROOT: Hash = new Uint8Array(HASH_BYTES)
+
+function mapLeafHash(path: Hash, leaf: Hash): Hash {
+  return pairHash(LEAF_TAG, path, leaf)
+}
+
+function mapInnerHash(left: Hash, right: Hash): Hash {
+  return pairHash(INNER_TAG, left, right)
+}
+
+/** Bit `depth` of a path, the most significant bit of its first byte first. */
+function pathBit(path: Hash, depth: number): 0 | 1 {
+  const byte = path[depth >> 3] ?? 0
+  return ((byte >> (7 - (depth & 7))) & 1) === 1 ? 1 : 0
+}
 
 interface Empty {
   readonly kind: 'empty'
 }
 
-interface Leaf {
+interface MapLeaf {
   readonly kind: 'leaf'
   readonly path: Hash
   readonly leaf: Hash
@@ -35,7 +150,7 @@ interface Inner {
   hash: Hash | undefined
 }
 
-type Trie = Empty | Leaf | Inner
+type Trie = Empty | MapLeaf | Inner
 
 const EMPTY: Empty = { kind: 'empty' }
 
@@ -63,7 +178,7 @@ export class MerkleMap {
   set(path: Hash, leaf: Hash): MerkleMap {
     requireHash(path)
     requireHash(leaf)
-    const added: Leaf = { kind: 'leaf', path: path.slice(), leaf: leaf.slice(), hash: undefined }
+    const added: MapLeaf = { kind: 'leaf', path: path.slice(), leaf: leaf.slice(), hash: undefined }
     return new MerkleMap(insert(this.#trie, added, 0))
   }
 
@@ -106,7 +221,7 @@ function inner(left: Trie, right: Trie): Inner {
   return { kind: 'inner', left, right, hash: undefined }
 }
 
-function insert(trie: Trie, leaf: Leaf, depth: number): Trie {
+function insert(trie: Trie, leaf: MapLeaf, depth: number): Trie {
   switch (trie.kind) {
     case 'empty':
       return leaf
@@ -120,7 +235,7 @@ function insert(trie: Trie, leaf: Leaf, depth: number): Trie {
 }
 
 /** Two different leaves under one node: inner nodes down to the first bit they differ in. */
-function fork(a: Leaf, b: Leaf, depth: number): Trie {
+function fork(a: MapLeaf, b: MapLeaf, depth: number): Trie {
   const [bitOfA, bitOfB] = [pathBit(a.path, depth), pathBit(b.path, depth)]
   if (bitOfA !== bitOfB) return bitOfA === 0 ? inner(a, b) : inner(b, a)
   const below = fork(a, b, depth + 1)

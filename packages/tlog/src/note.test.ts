@@ -8,7 +8,6 @@ import {
   encodeNote,
   formatVerifierKey,
   MAX_NOTE_BYTES,
-  MAX_NOTE_SIGNATURES,
   noteSigner,
   parseNote,
   parseSignatureLines,
@@ -17,6 +16,7 @@ import {
   verifierKey,
   verifyNote,
 } from './index.ts'
+import { MAX_NOTE_SIGNATURES } from './testing.ts'
 
 interface Examples {
   readonly notes: readonly { vkey: string; skey?: string; note: string; valid: boolean }[]

@@ -8,7 +8,6 @@
  *   — example.com/log Az3grlgtzPICa5OS8npV…=⏎    base64(key id, 4 bytes ‖ signature)
  *   — witness.example/w1 jWbPPwAAAABkGFDL…=⏎
  */
-
 import { CairnError } from '@cairn/kernel'
 import { fromBase64, fromUtf8, toBase64, toUtf8 } from './encoding.ts'
 

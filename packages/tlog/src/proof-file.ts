@@ -10,16 +10,14 @@
  *   example.com/fancylog                              the log's checkpoint, as it was signed
  *   …
  */
-
 import { CairnError } from '@cairn/kernel'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { fromBase64, fromUtf8, parseDecimal, toBase64, toUtf8 } from './encoding.ts'
 import { HASH_BYTES, type Hash, requireHash } from './hash.ts'
 import { MAX_NOTE_BYTES, parseNote } from './note.ts'
-import { type LogTrust, type OpenedCheckpoint, openCheckpoint } from './open-checkpoint.ts'
 import { verifyInclusion } from './proof.ts'
 import { requireSize } from './range.ts'
-import type { SignatureVerifier } from './signing.ts'
+import { type LogTrust, type OpenedCheckpoint, openCheckpoint, type SignatureVerifier } from './signing.ts'
 
 export interface LogProof {
   /** Whatever the application needs to find the leaf; not authenticated. */

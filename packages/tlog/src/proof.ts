@@ -13,7 +13,6 @@
  *
  * Both also work for a subtree [start, end) in place of the tree of `from` leaves, which is the subtree [0, from).
  */
-
 import { CairnError } from '@cairn/kernel'
 import { EMPTY_ROOT, equalBytes, type Hash, nodeHash, requireHash } from './hash.ts'
 import { type HashReader, type Range, rangeHash, requireIndex, requireSubtree, splitPoint } from './range.ts'

@@ -11,7 +11,6 @@
  * A node (level, index) covers the leaves [index · 2^level, (index + 1) · 2^level). Sizes are exact up to
  * 2^53 − 1, so all arithmetic is on numbers and never by shifts, which would cut them to 32 bits.
  */
-
 import { CairnError } from '@cairn/kernel'
 import { type Hash, nodeHash } from './hash.ts'
 

@@ -6,15 +6,14 @@ import {
   type Checkpoint,
   encodeCheckpoint,
   encodeNote,
-  type LogTrust,
   leafHash,
-  type Note,
   openCheckpoint,
   parseCheckpoint,
   parseVerifierKey,
   signNote,
   verifyNote,
 } from './index.ts'
+import { type LogTrust, type Note } from './testing.ts'
 
 const refused = { kind: 'Malformed' }
 const untrusted = { kind: 'Integrity' }

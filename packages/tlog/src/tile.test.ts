@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { parseTilePath, type Tile, tileIn, tilePath } from './index.ts'
+import { parseTilePath, type Tile, tilePath } from './index.ts'
+import { tileIn } from './testing.ts'
 
 const tiles: fc.Arbitrary<Tile> = fc
   .tuple(

@@ -10,17 +10,162 @@
  * A partial tile is the beginning of the full one, so a log keeps one growing file per level and serves
  * every narrower width of it by cutting it.
  */
-
 import { CairnError } from '@cairn/kernel'
 import { parseDecimal } from './encoding.ts'
 import { Frontier } from './frontier.ts'
 import { HASH_BYTES, type Hash } from './hash.ts'
-import { type HashReader, requireSize } from './range.ts'
+import { type HashReader, type Node, requireSize } from './range.ts'
+
+/*
+ * Grows a tree leaf by leaf and says which tiles that makes.
+ *
+ *   append(leaf) ─→ Frontier ─→ every subtree of 256^k leaves it completes ─→ the growing tile of level k
+ *                                                                              └─ 256 hashes: a full tile
+ *
+ * Nothing is hashed twice: the frontier computes the root over a full tile on its way up anyway.
+ */
+
+export interface TileContent {
+  readonly tile: Tile
+  readonly bytes: Uint8Array
+}
+
+export class TileWriter {
+  readonly #frontier: Frontier
+  /** The hashes of the growing tile of each level, 0 to 255 of them. */
+  readonly #growing: Hash[][]
+
+  private constructor(frontier: Frontier, growing: Hash[][]) {
+    this.#frontier = frontier
+    this.#growing = growing
+  }
+
+  /** The writer of an empty tree. */
+  static empty(): TileWriter {
+    return new TileWriter(new Frontier(), [])
+  }
+
+  /** The writer of a tree that is already there, ready for leaf `size`. */
+  static async resume(size: number, read: HashReader): Promise<TileWriter> {
+    const frontier = await Frontier.read(size, read)
+    const growing: Hash[][] = []
+    for (let level = 0, count = size; count > 0; level += 1, count = Math.floor(count / TILE_WIDTH)) {
+      const hashes: Hash[] = []
+      for (let index = count - (count % TILE_WIDTH); index < count; index += 1) {
+        hashes.push(await read(level * TILE_HEIGHT, index))
+      }
+      growing.push(hashes)
+    }
+    return new TileWriter(frontier, growing)
+  }
+
+  get size(): number {
+    return this.#frontier.size
+  }
+
+  root(): Hash {
+    return this.#frontier.root()
+  }
+
+  /** The right edge alone, for whoever needs the root later but no tiles. */
+  frontier(): Frontier {
+    return this.#frontier.clone()
+  }
+
+  /** An independent writer of the same tree: what is appended to it can be thrown away. */
+  clone(): TileWriter {
+    return new TileWriter(
+      this.#frontier.clone(),
+      this.#growing.map((hashes) => [...hashes]),
+    )
+  }
+
+  /** Adds a leaf; gives the tiles it makes full, lowest level first. Mostly there are none. */
+  append(leaf: Hash): TileContent[] {
+    const full: TileContent[] = []
+    this.#frontier.append(leaf, (node, hash) => {
+      if (node.level % TILE_HEIGHT === 0) full.push(...this.#place(node, hash))
+    })
+    return full
+  }
+
+  /** The partial tile of every level that has one: with all the full tiles so far, the whole tree. */
+  partialTiles(): TileContent[] {
+    return this.#growing.flatMap((hashes, level) =>
+      hashes.length === 0 ? [] : [content(level, Math.floor(this.size / TILE_WIDTH ** (level + 1)), hashes)],
+    )
+  }
+
+  #place({ level, index }: Node, hash: Hash): TileContent[] {
+    const tileLevel = level / TILE_HEIGHT
+    const hashes = this.#growing[tileLevel] ?? []
+    this.#growing[tileLevel] = hashes
+    hashes.push(hash)
+    if (hashes.length < TILE_WIDTH) return []
+    return [content(tileLevel, Math.floor(index / TILE_WIDTH), hashes.splice(0))]
+  }
+}
+
+function content(level: number, index: number, hashes: readonly Hash[]): TileContent {
+  const bytes = new Uint8Array(hashes.length * HASH_BYTES)
+  hashes.forEach((hash, at) => {
+    bytes.set(hash, at * HASH_BYTES)
+  })
+  return { tile: { level, index, width: hashes.length }, bytes }
+}
+
+/*
+ * Entry bundles (C2SP tlog-tiles): up to 256 entries in one file, each after its length in two big-endian bytes.
+ *
+ *   00 05 h e l l o   00 00   00 03 f o o        three entries, the second of no bytes
+ */
+
+/** What two bytes of length can say. */
+export const MAX_ENTRY_BYTES = 65_535
+const LENGTH_BYTES = 2
+
+export function encodeEntryBundle(entries: readonly Uint8Array[]): Uint8Array {
+  if (entries.length === 0 || entries.length > TILE_WIDTH)
+    throw malformedBundle(`has ${entries.length} entries, not 1 to 256`)
+  const oversize = entries.find(({ length }) => length > MAX_ENTRY_BYTES)
+  if (oversize !== undefined)
+    throw malformedBundle(`has an entry of ${oversize.length} bytes; ${MAX_ENTRY_BYTES} is the most`)
+  const total = entries.reduce((sum, { length }) => sum + LENGTH_BYTES + length, 0)
+  const bytes = new Uint8Array(total)
+  const view = new DataView(bytes.buffer)
+  let at = 0
+  for (const entry of entries) {
+    view.setUint16(at, entry.length)
+    bytes.set(entry, at + LENGTH_BYTES)
+    at += LENGTH_BYTES + entry.length
+  }
+  return bytes
+}
+
+/** The `width` entries of a bundle, as views of `bytes`; refuses one with more, fewer or a part of one. */
+export function decodeEntryBundle(bytes: Uint8Array, width: number): Uint8Array[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const entries: Uint8Array[] = []
+  for (let at = 0; at < bytes.length; ) {
+    if (entries.length === width || at + LENGTH_BYTES > bytes.length)
+      throw malformedBundle(`is not ${width} whole entries`)
+    const start = at + LENGTH_BYTES
+    at = start + view.getUint16(at)
+    if (at > bytes.length) throw malformedBundle('ends inside an entry')
+    entries.push(bytes.subarray(start, at))
+  }
+  if (entries.length !== width) throw malformedBundle(`has ${entries.length} entries, not ${width}`)
+  return entries
+}
+
+function malformedBundle(why: string): CairnError {
+  return new CairnError('Malformed', `The entry bundle ${why}.`)
+}
 
 /** Hashes, or entries, in a full tile. */
 export const TILE_WIDTH = 256
 /** Levels of the tree in one tile: 2^8 = 256. */
-export const TILE_HEIGHT = 8
+const TILE_HEIGHT = 8
 
 export interface Tile {
   /** `entries` for the bundle of entries under the tile of level 0. */

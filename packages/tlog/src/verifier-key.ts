@@ -6,7 +6,6 @@
  * The id is the first four bytes of SHA-256(name ‖ newline ‖ type ‖ public key). It tells keys apart and
  * proves nothing: whoever verifies holds the whole key.
  */
-
 import { CairnError } from '@cairn/kernel'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { fromBase64, toBase64, toUtf8 } from './encoding.ts'

@@ -1,14 +1,7 @@
 /** Key pairs of every type and a verifier, straight from `node:crypto`. */
-
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
-import {
-  type KeyType,
-  type NoteSigner,
-  noteSigner,
-  type SignatureVerifier,
-  type VerifierKey,
-  verifierKey,
-} from '../src/index.ts'
+import { noteSigner, type SignatureVerifier, type VerifierKey, verifierKey } from '../src/index.ts'
+import { type KeyType, type NoteSigner } from '../src/testing.ts'
 
 const SPKI_PREFIX = {
   ed25519: Buffer.from('302a300506032b6570032100', 'hex'),

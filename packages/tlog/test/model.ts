@@ -1,5 +1,4 @@
 /** The definitions of RFC 6962 written out as they stand there, with another SHA-256: what the tests measure against. */
-
 import { createHash } from 'node:crypto'
 import type { HashReader } from '../src/index.ts'
 

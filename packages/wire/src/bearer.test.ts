@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { NOW, NOW_MS, ROOT, request, STORAGE, tid } from '../test/tokens.ts'
-import { bearerOf, joinTokens, readBundle, type Verdict, verifyBearer } from './bearer.ts'
+import { type BearerDecision, bearerOf, joinTokens, readBundle, verifyBearer } from './bearer.ts'
 import { keyedBlake3 } from './blake3/hash.ts'
 import { fromBase64url, toBase64url } from './bytes.ts'
-import type { CapabilityRequest, Caveat } from './caveats.ts'
+import { type CapabilityRequest, type Caveat, DENY_REASONS, type DenyReason } from './caveats.ts'
 import { decodeCbor, encodeCbor } from './cbor.ts'
-import { DENY_REASONS, type DenyReason } from './deny-reasons.ts'
 import { deriveKeyring, type Keyring, rotateKeyring } from './keyring.ts'
 import { AUDIENCES, type Audience } from './scopes.ts'
 import { attenuateToken, mintAdminToken, mintToken, readToken } from './token.ts'
@@ -21,7 +20,7 @@ interface Case {
   readonly changes?: Partial<CapabilityRequest>
 }
 
-function verify({ bearer, keyring = STORAGE, revoked = [], changes = {} }: Case): Verdict {
+function verify({ bearer, keyring = STORAGE, revoked = [], changes = {} }: Case): BearerDecision {
   const verifier = { keyring, isRevoked: (id: string) => revoked.includes(id) }
   return verifyBearer(verifier, bearer, { ...request, ...changes })
 }
@@ -41,7 +40,7 @@ const rotated = rotateKeyring(STORAGE, { kid: 'k2', secret: new Uint8Array(32) }
 const { address: _address, ...withoutAddress } = request
 const { ip: _ip, ...withoutIp } = request
 
-const DENIALS: readonly [DenyReason, string, Case | (() => Verdict)][] = [
+const DENIALS: readonly [DenyReason, string, Case | (() => BearerDecision)][] = [
   ['token_missing', 'no header', { bearer: undefined }],
   ['token_missing', 'an empty bearer', { bearer: '' }],
   ['token_too_large', 'a token of more than 4096 characters', { bearer: 'A'.repeat(4097) }],

@@ -7,8 +7,7 @@
  *          └── another service's: left alone
  */
 import { CairnError, isKind } from '@cairn/kernel'
-import { type CapabilityRequest, denialOf, readCaveat } from './caveats.ts'
-import type { DenyReason } from './deny-reasons.ts'
+import { type CapabilityRequest, type DenyReason, denialOf, readCaveat } from './caveats.ts'
 import { isRetired, type Keyring, type KeyringKey } from './keyring.ts'
 import { ANY_SCOPE } from './scopes.ts'
 import { isSignedBy, type ReadToken, readToken, type Token } from './token.ts'
@@ -44,7 +43,7 @@ export function bearerOf(authorization: string | undefined): string | undefined 
   return /^(?:bearer|macaroon|capability) +([A-Za-z0-9_.-]+)$/i.exec(authorization?.trim() ?? '')?.[1]
 }
 
-export type Verdict =
+export type BearerDecision =
   | {
       readonly kind: 'granted'
       readonly token: Token
@@ -66,7 +65,11 @@ export interface AuthenticToken {
 }
 
 /** Whether this bearer allows this request at the service that holds `verifier.keyring`. */
-export function verifyBearer(verifier: Verifier, bearer: string | undefined, request: CapabilityRequest): Verdict {
+export function verifyBearer(
+  verifier: Verifier,
+  bearer: string | undefined,
+  request: CapabilityRequest,
+): BearerDecision {
   const authentic = authenticate(verifier.keyring, bearer)
   return typeof authentic === 'string' ? denied(authentic) : judgeToken(verifier, authentic, request)
 }
@@ -91,7 +94,7 @@ export function judgeToken(
   { isRevoked }: Pick<Verifier, 'isRevoked'>,
   { token, key }: AuthenticToken,
   request: CapabilityRequest,
-): Verdict {
+): BearerDecision {
   if (isRetired(key, request.nowMs)) return denied('token_retired_key')
   if (isRevoked(token.tid)) return denied('token_revoked')
   return judge(token, request)
@@ -107,7 +110,7 @@ function tryRead(bearer: string): readonly ReadToken[] | DenyReason {
   }
 }
 
-function judge(token: Token, request: CapabilityRequest): Verdict {
+function judge(token: Token, request: CapabilityRequest): BearerDecision {
   let maxBytes = Number.POSITIVE_INFINITY
   for (const raw of token.caveats) {
     const caveat = readCaveat(raw)
@@ -120,6 +123,6 @@ function judge(token: Token, request: CapabilityRequest): Verdict {
   return { kind: 'granted', token, maxBytes }
 }
 
-function denied(reason: DenyReason): Verdict {
+function denied(reason: DenyReason): BearerDecision {
   return { kind: 'denied', reason }
 }

@@ -5,10 +5,68 @@
  */
 import { CairnError } from '@cairn/kernel'
 import { type Address, addressFromDigest, digestOf } from './address.ts'
-import type { DenyReason } from './deny-reasons.ts'
 import { blockContains, parseIp, parseIpBlock } from './ip.ts'
-import { isUnder, normalisePath } from './path.ts'
 import { isScope, type Scope } from './scopes.ts'
+
+// Request paths in one spelling, so that two spellings of a path cannot be treated differently by two checks.
+
+/** `%2f %5c %2e %00`: an encoded separator, dot or NUL changes meaning when somebody decodes it later. */
+const AMBIGUOUS_ESCAPE = /%(?:2f|5c|2e|00)/i
+const UNRESERVED = /^[A-Za-z0-9._~-]$/
+/** The characters of a URI path, and escapes. */
+const PATH = /^(?:\/|[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+$/
+
+/**
+ * The normal form of a path without query (unreserved characters unescaped, escapes in upper case), or nothing if it
+ * is ambiguous: not absolute, with `//` or dot segments, with an escaped separator, dot or NUL, or not a URI path.
+ */
+export function normalisePath(path: string): string | undefined {
+  if (!path.startsWith('/') || !PATH.test(path) || AMBIGUOUS_ESCAPE.test(path) || path.includes('//')) return undefined
+  if (path.split('/').some((segment) => segment === '.' || segment === '..')) return undefined
+  return path.replace(/%[0-9A-Fa-f]{2}/g, (escape) => {
+    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16))
+    return UNRESERVED.test(character) ? character : escape.toUpperCase()
+  })
+}
+
+/** Whether `path` is `prefix` or lies below it, segment by segment; both are in normal form. */
+export function isUnder(path: string, prefix: string): boolean {
+  return prefix === '/' || path === prefix || path.startsWith(`${prefix}/`)
+}
+
+/** Every reason for which a capability is refused: stable strings, fit for the `code` of a problem and for the audit. */
+
+export interface DenyRow {
+  /** `Unauthorized`: present another token. `Forbidden`: this one is genuine but does not allow the request. */
+  readonly kind: 'Unauthorized' | 'Forbidden'
+  /** The label under which failures are counted. */
+  readonly label: 'macaroon' | 'scope' | 'expired' | 'nbf' | 'aud'
+  readonly when: string
+}
+
+export const DENY_REASONS = {
+  token_missing: { kind: 'Unauthorized', label: 'macaroon', when: 'No capability was presented; send one.' },
+  token_too_large: { kind: 'Unauthorized', label: 'macaroon', when: 'The token or the bundle exceeds its size limit.' },
+  token_malformed: { kind: 'Unauthorized', label: 'macaroon', when: 'The text is not a token in its one encoding.' },
+  token_audience: { kind: 'Unauthorized', label: 'aud', when: 'No token of the bundle is for this service.' },
+  token_unknown_key: { kind: 'Unauthorized', label: 'macaroon', when: 'The key that signed it is not in the keyring.' },
+  token_retired_key: { kind: 'Unauthorized', label: 'macaroon', when: 'The key that signed it was rotated out.' },
+  token_signature: { kind: 'Unauthorized', label: 'macaroon', when: 'The signature does not match the content.' },
+  token_revoked: { kind: 'Unauthorized', label: 'macaroon', when: 'The token is on the deny-list.' },
+  token_expired: { kind: 'Unauthorized', label: 'expired', when: 'The time of `exp` has passed.' },
+  token_not_yet_valid: { kind: 'Unauthorized', label: 'nbf', when: 'The time of `nbf` has not come.' },
+  caveat_unknown: { kind: 'Forbidden', label: 'scope', when: 'A caveat is of a kind this node does not know.' },
+  caveat_malformed: { kind: 'Forbidden', label: 'scope', when: 'The value of a caveat makes no sense.' },
+  scope_missing: { kind: 'Forbidden', label: 'scope', when: 'The token does not carry the scope of this route.' },
+  caveat_scope: { kind: 'Forbidden', label: 'scope', when: 'A caveat narrows the token to other scopes.' },
+  caveat_method: { kind: 'Forbidden', label: 'scope', when: 'A caveat narrows the token to other methods.' },
+  caveat_path: { kind: 'Forbidden', label: 'scope', when: 'A caveat narrows the token to other paths.' },
+  caveat_address: { kind: 'Forbidden', label: 'scope', when: 'A caveat narrows the token to another object.' },
+  caveat_bytes: { kind: 'Forbidden', label: 'scope', when: 'The body is larger than a caveat allows.' },
+  caveat_ip: { kind: 'Forbidden', label: 'scope', when: 'A caveat narrows the token to other peers.' },
+} as const satisfies Record<string, DenyRow>
+
+export type DenyReason = keyof typeof DENY_REASONS
 
 export type Caveat =
   /** Unix seconds; the token is good before `exp` and from `nbf` on, give or take the skew. */

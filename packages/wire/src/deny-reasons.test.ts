@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DENY_REASONS } from './deny-reasons.ts'
+import { DENY_REASONS } from './caveats.ts'
 
 /** Kind and label of each reason: clients, audits and dashboards depend on them. */
 const CONTRACT = {

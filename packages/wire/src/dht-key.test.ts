@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { addressOf, cidFromAddress, digestOf } from './address.ts'
-import { dhtKey, plainDhtKey } from './dht-key.ts'
+import { dhtKey, plainDhtKey } from './libp2p-keys.ts'
 
 const ADDRESS = addressOf(new TextEncoder().encode('foobar'))
 

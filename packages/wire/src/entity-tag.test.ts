@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from './address.ts'
-import { entityTagOf, matchesStrongly, matchesWeakly, parseEntityTag, parseEntityTags } from './entity-tag.ts'
+import { entityTagOf, matchesStrongly, matchesWeakly, parseEntityTag, parseEntityTags } from './preconditions.ts'
 
 const strong = (opaque: string) => ({ isWeak: false, opaque })
 const weak = (opaque: string) => ({ isWeak: true, opaque })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { formatHttpDate, parseHttpDate } from './http-date.ts'
+import { formatHttpDate, parseHttpDate } from './preconditions.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 15)
 const EXAMPLE = Date.UTC(1994, 10, 6, 8, 49, 37) / 1000

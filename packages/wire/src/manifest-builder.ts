@@ -4,8 +4,7 @@ import { type Address, addressFromDigest } from './address.ts'
 import { chainingValue } from './blake3/chaining.ts'
 import { DIGEST_BYTES, LEAF_BYTES } from './blake3/constants.ts'
 import { blake3 } from './blake3/hash.ts'
-import { assertChunkSize, createManifest, DEFAULT_CHUNK_BYTES, type Manifest } from './manifest.ts'
-import { MAX_MANIFEST_CHUNKS } from './manifest-codec.ts'
+import { assertChunkSize, createManifest, DEFAULT_CHUNK_BYTES, MAX_MANIFEST_CHUNKS, type Manifest } from './manifest.ts'
 
 /** What an object turned out to be: one chunk, whose own hash is the address, or more, with a manifest. */
 export type BuiltObject =

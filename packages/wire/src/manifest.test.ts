@@ -5,9 +5,17 @@ import * as dagCbor from '@ipld/dag-cbor'
 import fc from 'fast-check'
 import { CHUNK_SIZES, KIB, MIB, noise } from '../test/objects.ts'
 import { type Address, addressOf, digestOf } from './address.ts'
-import { chunkAddress, chunkLength, createManifest, type Manifest, verifyChunk } from './manifest.ts'
+import {
+  chunkAddress,
+  chunkLength,
+  createManifest,
+  decodeManifest,
+  encodeManifest,
+  MAX_MANIFEST_BYTES,
+  type Manifest,
+  verifyChunk,
+} from './manifest.ts'
 import { type BuiltObject, ManifestBuilder } from './manifest-builder.ts'
-import { decodeManifest, encodeManifest, MAX_MANIFEST_BYTES } from './manifest-codec.ts'
 
 const bytes = noise(3 * MIB)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isUnder, normalisePath } from './path.ts'
+import { isUnder, normalisePath } from './caveats.ts'
 
 test('a path has one spelling', () => {
   for (const [path, normal] of [

@@ -6,8 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import send from 'send'
-import { formatHttpDate } from './http-date.ts'
-import { evaluatePreconditions } from './preconditions.ts'
+import { evaluatePreconditions, formatHttpDate } from './preconditions.ts'
 import { selectRange } from './range.ts'
 
 interface Exchange {

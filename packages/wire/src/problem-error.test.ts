@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { objectIn, problemError, type Refusal } from './problem-error.ts'
+import { objectIn, type ProblemResponse, problemError } from './problem.ts'
 
 const PROBLEM = 'application/problem+json'
 
-function refusal(status: number, problem?: unknown, more: Partial<Refusal> = {}): Refusal {
+function refusal(status: number, problem?: unknown, more: Partial<ProblemResponse> = {}): ProblemResponse {
   const text = problem === undefined ? '' : JSON.stringify(problem)
   return { status, contentType: problem === undefined ? null : PROBLEM, retryAfter: undefined, text, ...more }
 }

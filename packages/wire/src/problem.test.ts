@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CairnError, ERRORS, type ErrorKind, toCairnError } from '@cairn/kernel'
-import { PROBLEM_MEDIA_TYPE, problemOf } from './problem.ts'
-import { problemError } from './problem-error.ts'
+import { PROBLEM_MEDIA_TYPE, problemError, problemOf } from './problem.ts'
 
 const CORRELATION_ID = '01JGFJJZ00000000000000000A'
 

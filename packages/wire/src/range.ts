@@ -6,7 +6,7 @@
  *   bytes=-100          the last 100 bytes
  *   bytes=0-0,-1        several; up to 16 that do not overlap are answered as multipart/byteranges
  */
-import { matchesStrongly, parseEntityTag, trimSpace, trimSpaceEnd } from './entity-tag.ts'
+import { matchesStrongly, parseEntityTag, trimSpace, trimSpaceEnd } from './preconditions.ts'
 
 /** Positions are inclusive on both ends, as in Content-Range. */
 export interface ByteRange {

@@ -3,12 +3,12 @@ import { describe, test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
 import fc from 'fast-check'
 import { anyCaveat, anyRequest, anyScopes, NOW, ROOT, request, STORAGE, tid } from '../test/tokens.ts'
-import { type Verdict, verifyBearer } from './bearer.ts'
+import { type BearerDecision, verifyBearer } from './bearer.ts'
 import { fromBase64url, toBase64url } from './bytes.ts'
 import { decodeCbor, encodeCbor } from './cbor.ts'
 import { attenuateToken, mintToken, readToken } from './token.ts'
 
-const verify = (bearer: string, asked = request): Verdict =>
+const verify = (bearer: string, asked = request): BearerDecision =>
   verifyBearer({ keyring: STORAGE, isRevoked: () => false }, bearer, asked)
 
 describe('attenuation', () => {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { addressOf } from './address.ts'
-import { decodeTree, encodeTree, type TreeEntry } from './tree.ts'
-import { entryNamed, treeOffsets } from './tree-lookup.ts'
+import { decodeTree, encodeTree, entryNamed, type TreeEntry, treeOffsets } from './tree.ts'
 
 const id = addressOf(new Uint8Array(3))
 

@@ -1,15 +1,27 @@
 /** The edge, from its parts to its port. */
 import { type Listen, runService, type ServiceHost, type ServiceModule, type StartedService } from '@cairn/platform'
+import { spellCount } from '@cairn/wire'
 import { EDGE_PORT_OFFSET, type EdgeConfig, edgeSection } from './config.ts'
 import { EDGE_CODES } from './errors.ts'
 import { countProblem, EDGE_METRICS } from './metrics.ts'
-import { checkParts, type EdgeParts, type EdgeSurroundings, openParts } from './parts.ts'
+import { checkParts, type EdgeDependencies, type EdgeParts, openParts } from './parts.ts'
 import { edgeRoutes, siteRouteTable } from './routes.ts'
-import { summaryOf } from './summary.ts'
 import { startTasks } from './tasks.ts'
 
+/** One line: what it serves, and how much it keeps. */
+export function summaryOf({ config, cas, packTable }: EdgeParts): string {
+  const { mode, routes, sites } = config()
+  const { entries, bytes } = cas.facts()
+  const counts = [
+    spellCount(Object.keys(routes).length, 'upstream'),
+    spellCount(packTable.count, 'pack'),
+    spellCount(Object.keys(sites).length, 'site'),
+  ].join(' · ')
+  return `${mode} · ${counts} · ${spellCount(entries, 'response')}, ${Math.round(bytes / 1e6)} MB cached`
+}
+
 /** A node gives what every service needs, and its storage and index; the simulator also its own listener. */
-export interface EdgeHost extends ServiceHost<EdgeConfig>, EdgeSurroundings {
+export interface EdgeHost extends ServiceHost<EdgeConfig>, EdgeDependencies {
   readonly listen?: Listen
 }
 

@@ -19,18 +19,27 @@ import { type UpstreamRoutes, upstreamRoutes } from './fill/upstream-route.ts'
 import { ObjectAnswers } from './objects/object-answers.ts'
 import { ProviderFills, ProviderReach } from './objects/provider-fills.ts'
 import { AddedPacks } from './packs/added-packs.ts'
-import { packOpener } from './packs/open-pack.ts'
+import { type OpenPack, packOpener } from './packs/open-pack.ts'
 import { PackAnswers } from './packs/pack-answers.ts'
-import type { OpenPack } from './packs/pack-source.ts'
 import { PackTable } from './packs/pack-table.ts'
 import { Directories } from './sites/directories.ts'
-import { siteHosts } from './sites/hosts.ts'
 import { Names } from './sites/names.ts'
 import { SiteAnswers } from './sites/site-answers.ts'
 import { EDGE_TOPOLOGY } from './topology.ts'
 
+// Which host is whose site.
+
+/** Site names by host: a plain label is a name below `localhost`. */
+function siteHosts({ sites }: EdgeConfig): ReadonlyMap<string, string> {
+  const rows = Object.entries(sites).map(([label, name]) => {
+    const host = label.toLowerCase()
+    return [host.includes('.') ? host : `${host}.localhost`, name] as const
+  })
+  return new Map(rows)
+}
+
 /** What a node gives beside what every service needs; the last two are for the simulator. */
-export interface EdgeSurroundings {
+export interface EdgeDependencies {
   readonly storage?: StorageClient | undefined
   readonly index?: IndexClient | undefined
   /** Reads packs in place of `@cairn/packs`; for tests. */
@@ -61,14 +70,14 @@ export interface EdgeParts {
   readonly close: () => Promise<void>
 }
 
-export type PartsHost = Pick<ServiceHost<EdgeConfig>, 'platform' | 'directory' | 'config'> & EdgeSurroundings
+export type EdgePartsHost = Pick<ServiceHost<EdgeConfig>, 'platform' | 'directory' | 'config'> & EdgeDependencies
 
 const DRIVE_TIMEOUT_MS = 5_000
 /** The files of the cache need room beside what it holds. */
 const AMNESIA_PART = 0.5
 
 /** Opens the cache under the service's directory and everything around it; no task runs yet. */
-export async function openParts(host: PartsHost): Promise<EdgeParts> {
+export async function openParts(host: EdgePartsHost): Promise<EdgeParts> {
   const { platform, directory, amnesiaBytes } = host
   const config = (): EdgeConfig => host.config.current
   checkConfig(config())
@@ -84,7 +93,7 @@ export async function openParts(host: PartsHost): Promise<EdgeParts> {
   return joinParts(host, config, cas, addedPacks)
 }
 
-function joinParts(host: PartsHost, config: () => EdgeConfig, cas: Cas, addedPacks: AddedPacks): EdgeParts {
+function joinParts(host: EdgePartsHost, config: () => EdgeConfig, cas: Cas, addedPacks: AddedPacks): EdgeParts {
   const { platform, index, storage, inflate = threadInflate } = host
   const openPack = host.openPack ?? packOpener(platform, inflate)
   const isAmnesiac = host.amnesiaBytes !== undefined
@@ -111,7 +120,7 @@ function joinParts(host: PartsHost, config: () => EdgeConfig, cas: Cas, addedPac
     upstream: new UpstreamAnswers({
       runtime: platform,
       config,
-      asking: () => ({ runtime: platform, transport, config: config() }),
+      upstream: () => ({ runtime: platform, transport, config: config() }),
       cas,
       fills,
       events,
@@ -138,7 +147,7 @@ function joinParts(host: PartsHost, config: () => EdgeConfig, cas: Cas, addedPac
   }
 }
 
-function guardedTransport({ platform }: PartsHost, config: () => EdgeConfig): Transport {
+function guardedTransport({ platform }: EdgePartsHost, config: () => EdgeConfig): Transport {
   const policy = derived(
     config,
     ({ allow, dev_allow_loopback_http: devAllowLoopbackHttp }) => new UrlPolicy({ allow, devAllowLoopbackHttp }),
@@ -163,7 +172,7 @@ function derived<T>(config: () => EdgeConfig, make: (config: EdgeConfig) => T): 
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/
 
 /** Refuses what `openParts` would refuse of the configuration. */
-export async function checkParts({ config }: Pick<PartsHost, 'config'>): Promise<void> {
+export async function checkParts({ config }: Pick<EdgePartsHost, 'config'>): Promise<void> {
   await Promise.resolve(checkConfig(config.current))
 }
 

@@ -2,10 +2,8 @@
 import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
 import type { EdgeParts } from './parts.ts'
 import { adminRoutes } from './routes/admin.ts'
-import { nameRoutes, siteRoutes } from './routes/names.ts'
-import { objectRoutes } from './routes/objects.ts'
+import { nameRoutes, objectRoutes, siteRoutes, upstreamRouteTable } from './routes/content.ts'
 import { packRoutes } from './routes/packs.ts'
-import { upstreamRouteTable } from './routes/upstream.ts'
 
 export function edgeRoutes(parts: EdgeParts): RouteTable {
   return defineRoutes([

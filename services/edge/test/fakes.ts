@@ -3,7 +3,7 @@ import type { IndexClient, RankedProvider, Resolution, StorageClient } from '@ca
 import { CairnError } from '@cairn/kernel'
 import { type IncomingResponse, selectBytes } from '@cairn/platform'
 import { type Address, addressOf, contentRange, encodeTree, entityTagOf, type TreeEntry } from '@cairn/wire'
-import type { OpenPack, Pack } from '../src/packs/pack-source.ts'
+import type { OpenPack, ServedPack } from '../src/packs/open-pack.ts'
 
 export interface FakeObject {
   readonly bytes: Uint8Array
@@ -165,7 +165,7 @@ export class FakePacks {
     return this.#pack(found, address)
   }
 
-  #pack({ file, tiles, coding }: FakePack, address: Address): Pack {
+  #pack({ file, tiles, coding }: FakePack, address: Address): ServedPack {
     let isOpen = true
     const mustBeOpen = (): void => {
       if (!isOpen) throw new CairnError('Internal', 'The pack is closed.')

@@ -1,7 +1,7 @@
 /** What the cache let go of stays away, also when the power goes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Storage } from '@cairn/store'
+import { DriveStore } from '@cairn/store'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { Cas } from '../src/cas/cas.ts'
 import { makeEntry } from '../src/cas/entry.ts'
@@ -42,7 +42,7 @@ test('an entry that lost a part is not back when somebody else brings that part'
     await first.close()
 
     const { path, cacheBytes, ioTimeoutMs } = options
-    const damaged = await Storage.open(platform, { path, cacheBytes, ioTimeoutMs, segmentBytes: 4 * 1024 * 1024 })
+    const damaged = await DriveStore.open(platform, { path, cacheBytes, ioTimeoutMs, segmentBytes: 4 * 1024 * 1024 })
     assert.equal(await damaged.chunks.remove(id), true)
     await damaged.close()
 

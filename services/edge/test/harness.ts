@@ -19,7 +19,7 @@ import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { type EdgeConfig, edgeSection } from '../src/config.ts'
 import { runParts } from '../src/main.ts'
 import { EDGE_METRICS } from '../src/metrics.ts'
-import type { OpenPack } from '../src/packs/pack-source.ts'
+import type { OpenPack } from '../src/packs/open-pack.ts'
 import { type EdgeParts, openParts } from '../src/parts.ts'
 import { FakeUpstream, type Upstream } from './fake-upstream.ts'
 

@@ -1,7 +1,7 @@
 /** Which requests share the answer of a fill under way: those that a stored copy of it would answer as well. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { isStream } from '@cairn/platform'
+import { isStream } from '@cairn/platform/testing'
 import type { Answer } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
 import type { Upstream } from './fake-upstream.ts'
@@ -260,7 +260,7 @@ test('what an upstream says before its answer goes on to all who wait for it, as
           headers: ['Host', 'localhost'],
           body: undefined,
           peer: { address: '127.0.0.1', kind: 'tcp' },
-          door: 'service',
+          listenerKind: 'service',
           crowded: false,
           signal: new AbortController().signal,
           inform: (status, headers) => heard[at]?.push([status, ...headers].join(' ')),

@@ -1,8 +1,9 @@
 /** What a name means, asked by many at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deadline, sleep, timedOut, virtualRuntime } from '@cairn/kernel'
-import type { AnyContext } from '../src/answers/serve.ts'
+import { Deadline, sleep, timedOut } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
+import type { EdgeRequestContext } from '../src/answers/serve.ts'
 import { Names } from '../src/sites/names.ts'
 import { fakeIndex } from './fakes.ts'
 
@@ -21,7 +22,8 @@ test('who asks with hardly any time left does not take the answer from those who
     },
   }
   const names = new Names(runtime, slow)
-  const asking = (ms: number): AnyContext => ({ corrId: 'c', deadline: Deadline.after(clock, ms) }) as AnyContext
+  const asking = (ms: number): EdgeRequestContext =>
+    ({ corrId: 'c', deadline: Deadline.after(clock, ms) }) as EdgeRequestContext
   const hurried = Promise.resolve(names.resolve('site', asking(5)))
   const patient = Promise.resolve(names.resolve('site', asking(1000)))
   clock.advance(30)

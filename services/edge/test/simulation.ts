@@ -8,7 +8,8 @@
  * asks after a change was acknowledged never gets what was there before it, whatever was lost in between.
  */
 import assert from 'node:assert/strict'
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Answer } from '../../../verify/virtual/answer.ts'
 import { workOrDown } from '../../../verify/virtual/lives.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
@@ -155,18 +156,18 @@ interface Question {
  */
 function judge({ key, atLeast, method, headers: asked }: Question, { status, headers, body, broken }: Answer): void {
   if (broken !== undefined || REFUSED.includes(status)) return
-  const story = `${method} ${JSON.stringify(asked)} was answered ${status}`
-  if (status === 416) return assert.ok(asked['range'] !== undefined && key === 0, story)
+  const message = `${method} ${JSON.stringify(asked)} was answered ${status}`
+  if (status === 416) return assert.ok(asked['range'] !== undefined && key === 0, message)
   const version = versionOf(key, headers['etag'])
-  assert.ok(version >= atLeast, `${story} with version ${version}, and ${atLeast} had been acknowledged`)
+  assert.ok(version >= atLeast, `${message} with version ${version}, and ${atLeast} had been acknowledged`)
   const whole = bodyOf(key, version)
   const range = asked['if-range'] === undefined || asked['if-range'] === headers['etag'] ? asked['range'] : undefined
-  if (status === 304) assert.equal(headers['etag'], asked['if-none-match'], story)
-  if (status === 206) assert.ok(range !== undefined, story)
+  if (status === 304) assert.equal(headers['etag'], asked['if-none-match'], message)
+  if (status === 206) assert.ok(range !== undefined, message)
   const part =
     status === 304 || method === 'HEAD' ? Buffer.alloc(0) : status === 206 ? partOf(whole, range ?? '') : whole
-  assert.ok(body.equals(part), `${story}: these are not the bytes of ${headers['etag']}`)
-  assert.ok([200, 206, 304].includes(status), story)
+  assert.ok(body.equals(part), `${message}: these are not the bytes of ${headers['etag']}`)
+  assert.ok([200, 206, 304].includes(status), message)
 }
 
 function versionOf(key: number, etag = ''): number {

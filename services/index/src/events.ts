@@ -31,7 +31,7 @@ export interface IndexEvents {
 export type AuditedAction = 'pin' | 'unpin' | 'put_name' | 'remove_name' | 'reindex' | 'announce' | 'report'
 
 /** One event for each change, changed or not: who, what, by which capability. */
-export class Audit {
+export class IndexAudit {
   readonly #runtime: Runtime
   readonly #events: Bus<IndexEvents>
 

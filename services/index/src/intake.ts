@@ -18,45 +18,109 @@ import {
   serveJobs,
   submit,
   type TaskBody,
+  TokenBucket,
 } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { IndexConfig } from './config.ts'
-import { createLoad, expectedWaitMs, type Load, noteService } from './domain/admission-core.ts'
-import { type Finding, type Question, questionKey } from './domain/finding.ts'
-import { type Bounds, Flights } from './domain/flights.ts'
+import { createWorkerLoad, expectedWaitMs, noteService, type WorkerLoad } from './domain/admission-core.ts'
+import { type LookupQuestion, type LookupResult, questionKey } from './domain/lookup.ts'
 import type { Resolver } from './domain/resolver.ts'
-import { wouldWait } from './errors.ts'
+import { type LookupBounds, SharedLookups } from './domain/shared-lookups.ts'
+import { overQuota, routeFull, wouldWait } from './errors.ts'
 import { INDEX_TOPOLOGY } from './topology.ts'
 
-export interface Asking extends Bounds {
+// How many requests of one route may wait for lookups at once, and how many there may be in a minute.
+
+export type LookupRoute = 'resolve' | 'providers' | 'routing'
+
+/** What a lookup costs in a bucket that counts in sixtieths: buckets refill by the second, quotas are by the minute. */
+const COST = 60
+
+interface Quota {
+  readonly perMinute: number
+  readonly bucket: TokenBucket | undefined
+}
+
+export class LookupAdmission {
+  readonly #runtime: Runtime
+  readonly #config: () => IndexConfig
+  readonly #inside: Record<LookupRoute, number> = { resolve: 0, providers: 0, routing: 0 }
+  readonly #quotas = new Map<'resolves' | 'provider lookups', Quota>()
+
+  constructor(runtime: Runtime, config: () => IndexConfig) {
+    this.#runtime = runtime
+    this.#config = config
+  }
+
+  /** A place that must be given back, or `Busy`. */
+  enter(route: LookupRoute): Disposable {
+    const { limits } = this.#config()
+    if (this.#inside[route] >= limits.max_per_route) {
+      this.#runtime.metrics.count('admission_rejections_total', { reason: 'route' })
+      throw routeFull(limits.max_per_route)
+    }
+    this.#inside[route] += 1
+    return {
+      [Symbol.dispose]: () => {
+        this.#inside[route] -= 1
+      },
+    }
+  }
+
+  /** Counts one question against the minute's quota, cached or not. */
+  take(route: LookupRoute): void {
+    const { resolves_per_minute: resolves, providers_per_minute: providers } = this.#config().limits
+    if (route === 'resolve') this.#takeFrom('resolves', resolves)
+    else this.#takeFrom('provider lookups', providers)
+  }
+
+  #takeFrom(what: 'resolves' | 'provider lookups', perMinute: number): void {
+    if (perMinute === 0) return
+    const bucket = this.#bucket(what, perMinute)
+    if (bucket === undefined || bucket.tryTake(COST)) return
+    this.#runtime.metrics.count('admission_rejections_total', { reason: 'quota' })
+    throw overQuota(what, perMinute, bucket.waitMs(COST))
+  }
+
+  /** A new limit begins with a full bucket. */
+  #bucket(what: 'resolves' | 'provider lookups', perMinute: number): TokenBucket | undefined {
+    const known = this.#quotas.get(what)
+    if (known?.perMinute === perMinute) return known.bucket
+    const bucket = new TokenBucket(this.#runtime.clock, { rate: perMinute, burst: COST * perMinute })
+    this.#quotas.set(what, { perMinute, bucket })
+    return bucket
+  }
+}
+
+export interface LookupRequest extends LookupBounds {
   /** Past what is kept. */
   readonly fresh?: boolean
 }
 
 export interface Answered {
-  readonly finding: Finding
+  readonly finding: LookupResult
   /** From the cache, this long after it was found; otherwise found just now. */
   readonly cachedMs: number | undefined
 }
 
-export class Intake {
+export class LookupIntake {
   readonly #runtime: Runtime
   readonly #config: () => IndexConfig
   readonly #resolver: Resolver
-  readonly #flights = new Flights<Finding>()
-  readonly #load: Load
-  readonly queue: Queue<Job<Question, Finding>>
+  readonly #flights = new SharedLookups<LookupResult>()
+  readonly #load: WorkerLoad
+  readonly queue: Queue<Job<LookupQuestion, LookupResult>>
 
   constructor(runtime: Runtime, config: () => IndexConfig, resolver: Resolver) {
     this.#runtime = runtime
     this.#config = config
     this.#resolver = resolver
-    this.#load = createLoad(config().workers)
-    this.queue = openQueue(runtime, INDEX_TOPOLOGY, 'work', (job: Job<Question, Finding>) => job.cancel())
+    this.#load = createWorkerLoad(config().workers)
+    this.queue = openQueue(runtime, INDEX_TOPOLOGY, 'work', (job: Job<LookupQuestion, LookupResult>) => job.cancel())
   }
 
   /** The answer if it is kept: nothing is waited for. */
-  cached(question: Question): Answered | undefined {
+  cached(question: LookupQuestion): Answered | undefined {
     const kept = this.#resolver.cached(question)
     const { metrics } = this.#runtime
     metrics.count(kept === undefined ? 'index_cache_misses_total' : 'index_cache_hits_total')
@@ -70,7 +134,7 @@ export class Intake {
   }
 
   /** Looks the question up within the budget, together with everybody who asks the same now. */
-  async lookUp(question: Question, { deadline, signal, fresh = false }: Asking): Promise<Answered> {
+  async lookUp(question: LookupQuestion, { deadline, signal, fresh = false }: LookupRequest): Promise<Answered> {
     const bounds = { deadline: deadline.child(this.#config().dht.deadline), signal }
     // What was begun before a fresh question came may have been answered from what is no longer so.
     const key = `${fresh ? 'fresh ' : ''}${questionKey(question)}`
@@ -97,7 +161,7 @@ export class Intake {
     return { waiting: depth, working: this.#load.busy, expectedWaitMs: expectedWaitMs(this.#load, depth) }
   }
 
-  async #submit(question: Question, bounds: Required<Bounds>): Promise<Finding> {
+  async #submit(question: LookupQuestion, bounds: Required<LookupBounds>): Promise<LookupResult> {
     this.#refuseLate(bounds.deadline)
     try {
       return await submit(this.queue, question, bounds)
@@ -116,7 +180,10 @@ export class Intake {
     throw wouldWait(waitMs, leftMs)
   }
 
-  async #serve(question: Question, { deadline, signal }: Job<Question, Finding>): Promise<Finding> {
+  async #serve(
+    question: LookupQuestion,
+    { deadline, signal }: Job<LookupQuestion, LookupResult>,
+  ): Promise<LookupResult> {
     const { clock } = this.#runtime
     const startedAt = clock.now()
     this.#load.busy += 1

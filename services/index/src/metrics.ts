@@ -1,6 +1,35 @@
 import type { MetricTable } from '@cairn/kernel'
 import { ROUTING_METRICS } from '@cairn/routing'
-import { REGISTRY_VIEW_METRICS } from './registry-view/metrics.ts'
+
+/** What following the registry counts. */
+export const REGISTRY_VIEW_METRICS = {
+  index_registry_checks_total: {
+    type: 'counter',
+    labels: ['outcome'],
+    help: 'Looks at the registry: it had `advanced`, was `unchanged`, could not be asked (`unreachable`), or was `refused`.',
+  },
+  index_registry_refused_total: {
+    type: 'counter',
+    labels: ['reason'],
+    help: 'What the registry told and could not prove, by the code of the refusal. Nothing of it was taken over.',
+  },
+  index_registry_version: {
+    type: 'gauge',
+    labels: [],
+    help: 'The newest version of the registry that was proved here.',
+  },
+  index_registry_entries: { type: 'gauge', labels: [], help: 'Entries of its log up to which everything was proved.' },
+} as const satisfies MetricTable
+
+/** Labels have few values: a target is shown as one of these, though each has its breaker to itself. */
+const SLOTS = 64
+
+/** The same target always has the same slot. */
+export function slotOf(target: string): string {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < target.length; at += 1) hash = Math.imul(hash ^ target.charCodeAt(at), 0x01000193)
+  return String((hash >>> 0) % SLOTS)
+}
 
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 1.2, 2]
 

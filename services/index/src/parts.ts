@@ -9,29 +9,32 @@ import {
   UrlPolicy,
   type WorkQueue,
 } from '@cairn/platform'
-import { LocalRecords, type ProviderRouting, Reach, RecordGate, RecordSigner, RecordStore } from '@cairn/routing'
-import { Admission } from './admission.ts'
+import {
+  DialPolicy,
+  LocalRecords,
+  ProviderRecordStore,
+  type ProviderRouting,
+  RecordGate,
+  RecordSigner,
+} from '@cairn/routing'
 import type { IndexConfig } from './config.ts'
-import { Book } from './domain/book.ts'
 import { Cache } from './domain/cache.ts'
-import { Catalogue } from './domain/catalogue.ts'
-import { type Cached, questionKey } from './domain/finding.ts'
-import { holdingsOf } from './domain/holdings.ts'
 import { Idempotency } from './domain/idempotency.ts'
-import { Latencies } from './domain/latencies.ts'
-import type { FollowedNames } from './domain/name-source.ts'
+import { LocalOverrides } from './domain/local-overrides.ts'
+import { type CachedResult, questionKey } from './domain/lookup.ts'
+import { type FollowedNames, NameCatalogue } from './domain/name-source.ts'
+import { Latencies, Suppressions } from './domain/rank.ts'
 import { Resolver } from './domain/resolver.ts'
-import { Suppressions } from './domain/suppressions.ts'
-import { slotOf } from './domain/target-slot.ts'
-import { Audit, type IndexEvents } from './events.ts'
-import { Intake } from './intake.ts'
-import { openNames, openRoutings } from './neighbours.ts'
+import { IndexAudit, type IndexEvents } from './events.ts'
+import { LookupAdmission, LookupIntake } from './intake.ts'
+import { slotOf } from './metrics.ts'
 import { Announcer } from './tasks/announcer.ts'
-import type { ReindexRequest } from './tasks/reindex-line.ts'
+import type { ReindexRequest } from './tasks/prefetcher.ts'
 import { INDEX_TOPOLOGY } from './topology.ts'
+import { holdingsOf, openNames, openRoutings } from './upstreams.ts'
 
 /** What a node gives beside what every service needs. */
-export interface IndexSurroundings {
+export interface IndexDependencies {
   /** The node's 32-byte identity: it signs provider records, and is the key in the DHT. */
   readonly identitySeed: Uint8Array
   /** The storage of this node: what it holds is answered for and announced. */
@@ -57,25 +60,25 @@ export interface IndexParts {
   readonly config: () => IndexConfig
   readonly names: FollowedNames | undefined
   readonly routings: readonly ProviderRouting[]
-  readonly book: Book
-  readonly cache: Cache<Cached>
+  readonly overrides: LocalOverrides
+  readonly cache: Cache<CachedResult>
   readonly breakers: Breakers
-  readonly intake: Intake
-  readonly admission: Admission
+  readonly intake: LookupIntake
+  readonly admission: LookupAdmission
   readonly suppressions: Suppressions
   readonly latencies: Latencies
   readonly idempotency: Idempotency
   /** Checks records of others. */
   readonly gate: RecordGate
   /** Records that others announced here. */
-  readonly records: RecordStore
+  readonly records: ProviderRecordStore
   readonly announcer: Announcer
   readonly reindex: Queue<ReindexRequest>
-  readonly catalogue: Catalogue
+  readonly catalogue: NameCatalogue
   /** Searches and graph walks. */
   readonly facets: WorkQueue
   readonly egress: Transport
-  readonly audit: Audit
+  readonly audit: IndexAudit
   readonly events: Bus<IndexEvents>
   readonly amnesia: boolean
   /** The id under which this node signs. */
@@ -86,24 +89,24 @@ export interface IndexParts {
 
 type FacetJob = WorkQueue extends Queue<infer Item> ? Item : never
 
-export type PartsHost = Pick<ServiceHost<IndexConfig>, 'platform' | 'directory' | 'config'> & IndexSurroundings
+export type IndexPartsHost = Pick<ServiceHost<IndexConfig>, 'platform' | 'directory' | 'config'> & IndexDependencies
 
 /** Refuses what `openParts` would refuse of the configuration, without opening the book. */
-export async function checkParts(host: Pick<PartsHost, 'platform' | 'directory' | 'config'>): Promise<void> {
+export async function checkParts(host: Pick<IndexPartsHost, 'platform' | 'directory' | 'config'>): Promise<void> {
   await openNames(host)
 }
 
 /** Opens the book and the ways to ask others; no task runs yet. */
-export async function openParts(host: PartsHost): Promise<IndexParts> {
+export async function openParts(host: IndexPartsHost): Promise<IndexParts> {
   const { platform, directory, storage, amnesia = false } = host
   const config = (): IndexConfig => host.config.current
   const { dht, region } = config()
-  const book = await Book.open(platform.disk, directory)
+  const book = await LocalOverrides.open(platform.disk, directory)
   const idempotency = await Idempotency.open(platform.disk, directory, platform.clock)
-  const reach = new Reach({ allowLoopback: dht.allow_loopback })
+  const reach = new DialPolicy({ allowLoopback: dht.allow_loopback })
   const { crypto, clock, metrics } = platform
   const gate = new RecordGate({ crypto, clock, metrics, reach: () => reach })
-  const records = new RecordStore(platform)
+  const records = new ProviderRecordStore(platform)
   const own = (): readonly string[] => urlsOf(config(), host.selfUrls)
   const reachable = (): readonly string[] => own().filter((url) => reach.allowsHost(new URL(url).hostname))
   // A record with an address that others refuse is refused whole; one only for this machine is better than none.
@@ -112,10 +115,10 @@ export async function openParts(host: PartsHost): Promise<IndexParts> {
   const local = new LocalRecords({ has: holdingsOf(platform, storage), signer, store: records })
   const names = host.names ?? (await openNames(host))
   const routings = host.routings ?? openRoutings(host, { reach, gate, local })
-  const cache = new Cache<Cached>(platform, () => ({ entries: config().cache.entries, isPinned: book.isPinned }))
+  const cache = new Cache<CachedResult>(platform, () => ({ entries: config().cache.entries, isPinned: book.isPinned }))
   const breakers = new Breakers(platform, breakerPolicy(config()), { labelOf: slotOf, queue: 'routing-outcomes' })
-  const resolver = new Resolver(platform, { config, names, book, local, routings, breakers, cache })
-  const intake = new Intake(platform, config, resolver)
+  const resolver = new Resolver(platform, { config, names, overrides: book, local, routings, breakers, cache })
+  const intake = new LookupIntake(platform, config, resolver)
   const reindex: Queue<ReindexRequest> = openQueue(platform, INDEX_TOPOLOGY, 'reindex')
   const facets: WorkQueue = openQueue(platform, INDEX_TOPOLOGY, 'facets', (job: FacetJob) => job.cancel())
   const events = new Bus<IndexEvents>(platform, INDEX_TOPOLOGY)
@@ -125,11 +128,11 @@ export async function openParts(host: PartsHost): Promise<IndexParts> {
     config,
     names,
     routings,
-    book,
+    overrides: book,
     cache,
     breakers,
     intake,
-    admission: new Admission(platform, config),
+    admission: new LookupAdmission(platform, config),
     suppressions: new Suppressions(clock),
     latencies: new Latencies(),
     idempotency,
@@ -139,15 +142,15 @@ export async function openParts(host: PartsHost): Promise<IndexParts> {
       config,
       storage,
       local,
-      routings: routings.filter(({ tells }) => tells),
+      routings: routings.filter(({ announces: tells }) => tells),
       isReachable: () => reachable().length > 0,
       onHeld: (cid) => cache.forget(questionKey({ tag: 'providers', cid })),
     }),
     reindex,
-    catalogue: new Catalogue(names, book),
+    catalogue: new NameCatalogue(names, book),
     facets,
     egress,
-    audit: new Audit(platform, events),
+    audit: new IndexAudit(platform, events),
     events,
     amnesia,
     publisher: signer.publisher,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
-import { slotOf } from '../src/domain/target-slot.ts'
+import { slotOf } from '../src/metrics.ts'
 import { TestService } from './harness.ts'
 import { type Behaviour, signedProvider, TestNetwork } from './network.ts'
 

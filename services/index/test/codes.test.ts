@@ -6,9 +6,9 @@ import { addressOf } from '@cairn/wire'
 import type { Answer } from '../../../verify/virtual/answer.ts'
 import { codesSuite } from '../../../verify/virtual/codes-suite.ts'
 import { INDEX_CODES } from '../src/errors.ts'
-import { indexRoutes } from '../src/routes.ts'
+import { indexRoutes } from '../src/main.ts'
+import { TestNames } from './dependencies.ts'
 import { type ServiceOptions, TestService } from './harness.ts'
-import { TestNames } from './neighbours.ts'
 import { type Behaviour, TestNetwork } from './network.ts'
 
 const CID = addressOf(Buffer.from('an object'))

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
+import { resolvesTo, TestNames } from './dependencies.ts'
 import { TestService } from './harness.ts'
-import { means, TestNames } from './neighbours.ts'
 
 const ON = { facets: { search: true, graph: true } }
 
 function manyNames(count: number): TestNames {
   const names = new TestNames()
-  for (let at = 0; at < count; at += 1) names.commit(`site@${at}`, means(addressOf(Buffer.from(String(at)))))
+  for (let at = 0; at < count; at += 1) names.commit(`site@${at}`, resolvesTo(addressOf(Buffer.from(String(at)))))
   return names
 }
 
@@ -47,7 +47,7 @@ test('a name that was committed since is found; a graph says when there is more 
   const names = manyNames(5)
   const service = await TestService.start({ names, config: ON })
   assert.equal((await service.ask('GET', '/search/fresh')).fields()['total_estimate'], 0)
-  names.commit('fresh@1', means(addressOf(Buffer.from('fresh'))))
+  names.commit('fresh@1', resolvesTo(addressOf(Buffer.from('fresh'))))
   assert.equal((await service.ask('GET', '/search/fresh')).fields()['total_estimate'], 1)
   const graph = (await service.ask('GET', '/graph/name:site@0?hops=2&max_neighbors=3')).json() as {
     neighbors: unknown[]

@@ -16,14 +16,14 @@ import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { type IndexConfig, indexSection } from '../src/config.ts'
 import { runParts } from '../src/main.ts'
 import { INDEX_METRICS } from '../src/metrics.ts'
-import { type IndexParts, type IndexSurroundings, openParts } from '../src/parts.ts'
+import { type IndexDependencies, type IndexParts, openParts } from '../src/parts.ts'
 import { seedOf, type TestNetwork } from './network.ts'
 
 export function tokenFor(scopes: readonly Scope[], number = 9): string {
   return tokenOf('index', scopes, { number })
 }
 
-export interface ServiceOptions extends MachineOptions, Partial<IndexSurroundings> {
+export interface ServiceOptions extends MachineOptions, Partial<IndexDependencies> {
   /** Others to ask; nobody otherwise. */
   readonly network?: TestNetwork
   /** Hosts that strangers name. */
@@ -51,7 +51,7 @@ export class TestService extends VirtualService<IndexConfig, IndexParts> {
 
   /** Like `start`, inside a scenario that lets the world's time pass itself. */
   static async open(options: ServiceOptions, world: VirtualWorld, machine: VirtualMachine): Promise<TestService> {
-    const { config: input = {}, alter, network, outside, ...surroundings } = options
+    const { config: input = {}, alter, network, outside, ...dependencies } = options
     const platform = await startMachine(machine, INDEX_METRICS, options)
     const host = {
       ...hostOf('index', platform, indexSection.parse(input)),
@@ -59,7 +59,7 @@ export class TestService extends VirtualService<IndexConfig, IndexParts> {
       routings: network === undefined ? [] : [network.on(platform.clock)],
       selfUrls: () => ['https://self.example.org'],
       egress: outside?.(platform) ?? platform.transport,
-      ...surroundings,
+      ...dependencies,
     }
     const parts = await openParts(host)
     alter?.(parts)

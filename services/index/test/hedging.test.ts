@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Address, addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
-import { slotOf } from '../src/domain/target-slot.ts'
+import { slotOf } from '../src/metrics.ts'
 import { type ServiceOptions, TestService } from './harness.ts'
 import { type Behaviour, signedProvider, TestNetwork, unsignedProvider } from './network.ts'
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
+import { TestStorage } from './dependencies.ts'
 import { TestService } from './harness.ts'
-import { TestStorage } from './neighbours.ts'
 import { seedOf } from './network.ts'
 
 const NAMES = ['oak', 'elm', 'ash']

@@ -1,8 +1,10 @@
 /** Others to ask, as a test wants them: each answers, fails or stays silent after its own time on the virtual clock. */
 import { CairnError, type Clock, sleep } from '@cairn/kernel'
 import { type Crypto, systemCrypto } from '@cairn/platform'
-import type { FindOptions, Leg, Provider, ProviderRouting, SignedProviderRecord } from '@cairn/routing'
-import { providerOf, RECORD_TTL_MS, signRecord } from '@cairn/routing'
+import type { Provider, ProviderRouting, RoutingLeg, SignedProviderRecord } from '@cairn/routing'
+import { providerOf } from '@cairn/routing'
+import type { FindOptions } from '@cairn/routing/testing'
+import { RECORD_TTL_MS, signRecord } from '@cairn/routing/testing'
 import type { Address } from '@cairn/wire'
 
 export type Behaviour =
@@ -56,7 +58,7 @@ export function unsignedProvider(id: string, wallMs: number): Provider {
 
 export class TestNetwork implements ProviderRouting {
   readonly name = 'sim'
-  readonly tells = true
+  readonly announces = true
   readonly asked: Asked[] = []
   readonly provided: SignedProviderRecord[] = []
   readonly unprovided: Address[] = []
@@ -81,7 +83,7 @@ export class TestNetwork implements ProviderRouting {
     return this
   }
 
-  legs(cid: Address, count: number): readonly Leg[] {
+  legs(cid: Address, count: number): readonly RoutingLeg[] {
     return this.peersBy(cid)
       .slice(0, count)
       .map((first, at) => ({

@@ -1,7 +1,7 @@
 /** Two indexes on one virtual network: one tells the other what its storage holds. */
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
+import { outside, TestStorage } from './dependencies.ts'
 import { TestService, tokenFor } from './harness.ts'
-import { outside, TestStorage } from './neighbours.ts'
 import { seedOf } from './network.ts'
 
 export interface Pair {

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { addressOf, toBase64url } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
+import { outside, resolvesTo, TestNames, TestStorage } from './dependencies.ts'
 import { TestService, tokenFor } from './harness.ts'
-import { means, outside, TestNames, TestStorage } from './neighbours.ts'
 import { type Behaviour, recordOf, signedProvider, TestNetwork } from './network.ts'
 
 const WALL = 1_700_000_000_000
@@ -67,7 +67,7 @@ describe('GET /resolve', () => {
 
   test('a name comes from the registry, with its proof', async () => {
     const names = new TestNames()
-    names.commit('site@1.0', means(CID, 7))
+    names.commit('site@1.0', resolvesTo(CID, 7))
     const service = await TestService.start({ names })
     const answer = await service.ask('GET', '/resolve/name:site@1.0')
     assert.deepEqual(answer.json(), {
@@ -91,9 +91,9 @@ describe('GET /resolve', () => {
     const names = new TestNames()
     const service = await TestService.start({ names })
     isProblem(await service.ask('GET', '/resolve/name:site@1.0'), 404, 'not_found')
-    names.commit('site@1.0', means(CID))
+    names.commit('site@1.0', resolvesTo(CID))
     assert.equal((await service.ask('GET', '/resolve/name:site@1.0')).fields()['manifest_cid'], CID)
-    names.commit('site@1.0', means(OTHER, 2))
+    names.commit('site@1.0', resolvesTo(OTHER, 2))
     assert.equal((await service.ask('GET', '/resolve/name:site@1.0')).fields()['manifest_cid'], OTHER)
     await service.stop()
   })

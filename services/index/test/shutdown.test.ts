@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
+import { TestNames } from './dependencies.ts'
 import { TestService } from './harness.ts'
-import { TestNames } from './neighbours.ts'
 import { type Behaviour, signedProvider, TestNetwork } from './network.ts'
 
 const WALL = 1_700_000_000_000

@@ -8,13 +8,14 @@
  * found that nobody holds; a name is never anything but one of the meanings it was given.
  */
 import assert from 'node:assert/strict'
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Address, addressOf } from '@cairn/wire'
 import { type Answer } from '../../../verify/virtual/answer.ts'
 import { workOrDown } from '../../../verify/virtual/lives.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
+import { TestStorage } from './dependencies.ts'
 import { TestService } from './harness.ts'
-import { TestStorage } from './neighbours.ts'
 import { type Behaviour, signedProvider, TestNetwork } from './network.ts'
 
 const CLIENTS = 4
@@ -29,7 +30,7 @@ const WALL = 1_700_000_000_000
 const object = (at: number): Address => addressOf(Buffer.from(`object ${at}`))
 
 /** What was told, and what was only tried: a request under way at a power cut may or may not have counted. */
-interface Book {
+interface Oracle {
   readonly pins: Map<Address, boolean | 'either'>
   readonly names: Map<string, { readonly tried: Set<Address>; isTold: boolean }>
 }
@@ -43,17 +44,17 @@ export async function simulateIndex(seed: number, options: SimulationOptions): P
     const machine = world.machine('node')
     const random = new SeededRandom(world.nextSeed())
     const weather = new SeededRandom(world.nextSeed())
-    const book: Book = { pins: new Map(), names: new Map() }
+    const oracle: Oracle = { pins: new Map(), names: new Map() }
     const storage = new TestStorage()
     for (let at = 0; at < 3; at += 1) storage.objects.add(object(at))
     for (let life = 1; life <= LIVES; life += 1) {
       const network = new TestNetwork((cid) => peersFor(cid, weather))
       const service = await TestService.open({ network, storage: storage.client }, world, machine)
-      audit(service, book)
+      audit(service, oracle)
       const isLast = life === LIVES
       if (!isLast) machine.crashAfter(5 + Math.floor(random.next() * 40))
       const clients = Array.from({ length: CLIENTS }, async (_, client) => {
-        await work(service, client, new SeededRandom(world.nextSeed()), book, options.operations)
+        await work(service, client, new SeededRandom(world.nextSeed()), oracle, options.operations)
       })
       await workOrDown(world, machine, clients)
       if (!isLast) {
@@ -83,31 +84,37 @@ function peersFor(cid: Address, weather: Random): readonly Behaviour[] {
 }
 
 /** What is durable in this life is what was told in those before. */
-function audit({ parts }: TestService, { pins, names }: Book): void {
+function audit({ parts }: TestService, { pins, names }: Oracle): void {
   for (const [cid, isPinned] of pins) {
-    if (isPinned === 'either') pins.set(cid, parts.book.pins.has(cid))
-    else assert.equal(parts.book.pins.has(cid), isPinned, `the pin of ${cid}`)
+    if (isPinned === 'either') pins.set(cid, parts.overrides.pins.has(cid))
+    else assert.equal(parts.overrides.pins.has(cid), isPinned, `the pin of ${cid}`)
   }
   for (const [name, { tried, isTold }] of names) {
-    const meaning = parts.book.name(name)
+    const meaning = parts.overrides.name(name)
     const isRight = meaning === undefined ? !isTold : tried.has(meaning)
     assert.ok(isRight, `${name} means ${String(meaning)}`)
     names.set(name, { tried: new Set(meaning === undefined ? [] : [meaning]), isTold: meaning !== undefined })
   }
 }
 
-async function work(service: TestService, client: number, random: Random, book: Book, count: number): Promise<void> {
+async function work(
+  service: TestService,
+  client: number,
+  random: Random,
+  oracle: Oracle,
+  count: number,
+): Promise<void> {
   for (let at = 0; at < count; at += 1) {
     const dice = random.next()
     const cid = object(Math.floor(random.next() * OBJECTS))
     if (dice < 0.4) await resolve(service, cid, random.next() < 0.2)
     else if (dice < 0.6) await providers(service, cid)
     else if (dice < 0.7)
-      await askName(service, `name-${Math.floor(random.next() * NAMES)}@1`, random.next() < 0.2, book)
+      await askName(service, `name-${Math.floor(random.next() * NAMES)}@1`, random.next() < 0.2, oracle)
     // Each client has pins of its own, so that it knows what the last word was.
     else if (dice < 0.85)
-      await pin(service, object(client + CLIENTS * Math.floor(random.next() * 2)), random.next() < 0.6, book)
-    else await putName(service, `name-${Math.floor(random.next() * NAMES)}@1`, cid, book)
+      await pin(service, object(client + CLIENTS * Math.floor(random.next() * 2)), random.next() < 0.6, oracle)
+    else await putName(service, `name-${Math.floor(random.next() * NAMES)}@1`, cid, oracle)
   }
 }
 
@@ -139,7 +146,7 @@ function isHeld(cid: Address): boolean {
   return Array.from({ length: 8 }, (_, at) => object(at)).includes(cid)
 }
 
-async function askName(service: TestService, name: string, isFresh: boolean, { names }: Book): Promise<void> {
+async function askName(service: TestService, name: string, isFresh: boolean, { names }: Oracle): Promise<void> {
   const wasTold = names.get(name)?.isTold === true
   const answer = await timed(service, `/resolve/name:${name}${isFresh ? '?fresh=true' : ''}`)
   const meaning = answer.status === 200 ? (answer.fields()['manifest_cid'] as Address) : undefined
@@ -147,13 +154,13 @@ async function askName(service: TestService, name: string, isFresh: boolean, { n
   if (answer.status === 404) assert.ok(!wasTold, `${name} was forgotten`)
 }
 
-async function pin(service: TestService, cid: Address, isPinned: boolean, { pins }: Book): Promise<void> {
+async function pin(service: TestService, cid: Address, isPinned: boolean, { pins }: Oracle): Promise<void> {
   pins.set(cid, 'either')
   const { status } = await service.send('POST', `/admin/${isPinned ? 'pin' : 'unpin'}`, { body: { cid } })
   if (status === 200) pins.set(cid, isPinned)
 }
 
-async function putName(service: TestService, name: string, cid: Address, { names }: Book): Promise<void> {
+async function putName(service: TestService, name: string, cid: Address, { names }: Oracle): Promise<void> {
   const row = names.get(name) ?? { tried: new Set<Address>(), isTold: false }
   names.set(name, row)
   row.tried.add(cid)

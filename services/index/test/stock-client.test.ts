@@ -16,7 +16,7 @@ import { CID } from 'multiformats/cid'
 import { type IndexConfig, indexSection } from '../src/config.ts'
 import { startIndex } from '../src/main.ts'
 import { INDEX_METRICS } from '../src/metrics.ts'
-import { TestStorage } from './neighbours.ts'
+import { TestStorage } from './dependencies.ts'
 import { seedOf } from './network.ts'
 
 const HELD = addressOf(Buffer.from('an object we hold'))

@@ -19,7 +19,7 @@ export interface InteropEvents {
   'audit.event': Pick<AuditFacts, 'decision' | 'action' | 'reason' | 'provider' | 'b3' | 'corr_id'>
 }
 
-export class Audit {
+export class InteropAudit {
   /** Refusals on their way into the chain; the oldest are dropped in a flood. */
   readonly denied: Queue<AuditFacts>
   readonly #events: Bus<InteropEvents>

@@ -1,7 +1,7 @@
-/** How interop names what can go wrong: the reasons of `reasons.ts`, and the codes of what is about no bridge. */
+/** How interop names what can go wrong: the reasons of `providers/provider.ts`, and the codes of what is about no bridge. */
 import { CairnError, type ErrorKind, toCairnError } from '@cairn/kernel'
 import { DENY_REASONS, type DenyRow } from '@cairn/wire'
-import { REASONS, type ReasonCode } from './reasons.ts'
+import { REASONS, type ReasonCode } from './providers/provider.ts'
 
 const UNAVAILABLE = { code: 'DOWNSTREAM_UNAVAILABLE', status: REASONS.DOWNSTREAM_UNAVAILABLE.status } as const
 

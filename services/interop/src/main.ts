@@ -1,24 +1,54 @@
 /** Interop, from its parts to its port. */
+import type { AuditFacts } from '@cairn/clients'
 import {
   type Inflate,
   type Listen,
+  type RefusedRequest,
   runService,
   type ServiceHost,
   type ServiceModule,
   type StartedService,
 } from '@cairn/platform'
+import { spellCount } from '@cairn/wire'
+import { noFacts } from './audit.ts'
 import { INTEROP_PORT_OFFSET, type InteropConfig, interopSection } from './config.ts'
 import { INTEROP_CODES } from './errors.ts'
 import { INTEROP_METRICS } from './metrics.ts'
-import { checkParts, type InteropParts, type InteropSurroundings, openParts } from './parts.ts'
-import { noteRefusal } from './refusals.ts'
+import { checkParts, type InteropDependencies, type InteropParts, openParts } from './parts.ts'
+import { PUT_PATH } from './routes/put.ts'
+import { WEBHOOK_PATH } from './routes/webhooks.ts'
 import { interopRoutes } from './routes.ts'
-import { summaryOf } from './summary.ts'
 import { readyFields } from './tasks/brownout-sentinel.ts'
 import { startTasks } from './tasks.ts'
 
+/** One line: what is let in, and what waits. */
+export function summaryOf(parts: InteropParts): string {
+  const names = [...parts.providers.keys()].sort().join(', ')
+  const { live, dead } = parts.mailbox.facts()
+  const lines = spellCount(parts.chain.count, 'audit line')
+  return `${names === '' ? 'no provider enabled' : names} · ${live} waiting · ${dead} dead · ${lines}`
+}
+
+/** Every refusal of a webhook or a put, whoever refused it: counted once, and on its way into the audit. */
+
+const ACTIONS: Readonly<Record<string, AuditFacts['action']>> = { [PUT_PATH]: 'put', [WEBHOOK_PATH]: 'webhook' }
+
+/** Whoever asked has left, or the service has stopped: nobody decided anything. */
+const UNDECIDED = 'canceled'
+
+export function noteRefusal({ runtime, audit, providers }: InteropParts, code: string, request: RefusedRequest): void {
+  const { served, path, corrId, isHandled } = request
+  const action = ACTIONS[served?.route.path ?? '']
+  if (action === undefined || code === UNDECIDED) return
+  // What is refused before the handler is counted by the ingress.
+  if (isHandled) runtime.metrics.count('rejected_total', { reason: code })
+  // Only the name of a provider that is let in is written down, never whatever a stranger put into a path.
+  const provider = providers.get(path.slice(path.lastIndexOf('/') + 1))?.name ?? ''
+  audit.deny({ ...noFacts(runtime.clock), decision: 'deny', action, reason: code, provider, corr_id: corrId })
+}
+
 /** A node gives what every service needs, and its neighbours; the simulator also its own listener and decoder. */
-export interface InteropHost extends ServiceHost<InteropConfig>, InteropSurroundings {
+export interface InteropHost extends ServiceHost<InteropConfig>, InteropDependencies {
   readonly listen?: Listen
   readonly inflate?: Inflate
 }

@@ -3,27 +3,25 @@ import type { RegistryClient, StorageClient } from '@cairn/clients'
 import { BREAKER_DEFAULT, Breakers, Bus, type Runtime, type TaskBody } from '@cairn/kernel'
 import type { Mailbox } from '@cairn/mailbox'
 import { GuardedTransport, makeDirectories, type Platform, type ServiceHost, type Transport } from '@cairn/platform'
-import { Audit, type InteropEvents } from './audit.ts'
+import { InteropAudit, type InteropEvents } from './audit.ts'
 import type { InteropConfig } from './config.ts'
 import type { AuditChain } from './domain/audit-chain.ts'
-import { Ledger } from './domain/ledger.ts'
-import { eventPassport } from './domain/passport.ts'
+import { InteropLedger } from './domain/ledger.ts'
 import { Pressure } from './domain/pressure.ts'
-import { Receiver } from './domain/receiver.ts'
-import { VerificationGate } from './domain/verification-gate.ts'
-import { WebhookRate } from './domain/webhook-rate.ts'
+import { eventCapabilityIssuer, Receiver } from './domain/receiver.ts'
+import { VerificationGate, WebhookRate } from './domain/verification-gate.ts'
 import { journalLost } from './errors.ts'
 import { Forwarder, forwardPolicy } from './forward/forwarder.ts'
 import { openProviders } from './providers/open-providers.ts'
-import type { Provider } from './providers/provider.ts'
-import { readProviderSecrets, readSecretAt, type SecretPlaces, secretPlaces } from './providers/secret.ts'
+import type { WebhookProvider } from './providers/provider.ts'
+import { readProviderSecrets, readSecretAt, type SecretSources, secretSources } from './providers/secret.ts'
 import { openReconciler } from './reconcile/reconciler.ts'
 import { auditChainId, compareAnchor, SeenCheckpoint } from './tasks/audit-anchor.ts'
 import { INTEROP_TOPOLOGY } from './topology.ts'
-import { Work } from './work.ts'
+import { InteropWorkPool } from './work.ts'
 
 /** What a node gives beside what every service needs; the last two are for tests alone. */
-export interface InteropSurroundings {
+export interface InteropDependencies {
   /** Where bodies and objects go. Without it nothing can be accepted. */
   readonly storage?: StorageClient | undefined
   /** Where proposals are opened and the audit is anchored. */
@@ -39,11 +37,11 @@ export interface InteropParts {
   readonly runtime: Runtime
   /** The configuration in force; read once for each request. */
   readonly config: () => InteropConfig
-  readonly providers: ReadonlyMap<string, Provider>
-  readonly secrets: SecretPlaces
+  readonly providers: ReadonlyMap<string, WebhookProvider>
+  readonly secrets: SecretSources
   readonly storage: StorageClient | undefined
   readonly registry: RegistryClient | undefined
-  readonly ledger: Ledger
+  readonly ledger: InteropLedger
   readonly mailbox: Mailbox
   readonly chain: AuditChain
   /** What our chain is called in the registry's log. */
@@ -54,8 +52,8 @@ export interface InteropParts {
   readonly gate: VerificationGate
   readonly rate: WebhookRate
   readonly pressure: Pressure
-  readonly work: Work
-  readonly audit: Audit
+  readonly work: InteropWorkPool
+  readonly audit: InteropAudit
   readonly forwards: Forwarder | undefined
   readonly reconciler: TaskBody | undefined
   readonly events: Bus<InteropEvents>
@@ -63,16 +61,17 @@ export interface InteropParts {
   readonly close: () => Promise<void>
 }
 
-export type PartsHost = Pick<ServiceHost<InteropConfig>, 'platform' | 'directory' | 'config'> & InteropSurroundings
+export type InteropPartsHost = Pick<ServiceHost<InteropConfig>, 'platform' | 'directory' | 'config'> &
+  InteropDependencies
 
 /** Reads secrets, opens the journal under the service's directory and everything around it; no task runs yet. */
-export async function openParts(host: PartsHost): Promise<InteropParts> {
+export async function openParts(host: InteropPartsHost): Promise<InteropParts> {
   const { platform, directory, config } = host
   const { providers: declared, mailbox, replay, drive_timeout: ioTimeoutMs } = config.current
   const read = await readProviderSecrets(platform, declared)
-  const bridges = { providers: openProviders(declared, read, platform.crypto), secrets: secretPlaces(read) }
+  const bridges = { providers: openProviders(declared, read, platform.crypto), secrets: secretSources(read) }
   await makeDirectories(platform.disk, directory)
-  const ledger = await Ledger.open(platform, {
+  const ledger = await InteropLedger.open(platform, {
     directory,
     ioTimeoutMs,
     visibilityMs: mailbox.visibility,
@@ -93,7 +92,7 @@ export async function openParts(host: PartsHost): Promise<InteropParts> {
 }
 
 /** Refuses what `openParts` would refuse of the configuration: the same secrets are read and the same keys made. */
-export async function checkParts({ platform, directory, config }: PartsHost): Promise<void> {
+export async function checkParts({ platform, directory, config }: InteropPartsHost): Promise<void> {
   const { providers } = config.current
   openProviders(providers, await readProviderSecrets(platform, providers), platform.crypto)
   const { close } = await openOutside({ platform, directory, config })
@@ -114,14 +113,14 @@ interface Outside {
   readonly close: () => Promise<void>
 }
 
-async function openOutside(host: PartsHost): Promise<Outside> {
+async function openOutside(host: InteropPartsHost): Promise<Outside> {
   const { platform, config, outside: transport = platform.transport } = host
   const reconciler = await openReconciler({ ...platform, transport }, config.current.providers.github)
   return { ...(await openForwards(host)), reconciler }
 }
 
 /** What goes out to hosts that rules name; nothing where none does. */
-async function openForwards({ platform, config, outside }: PartsHost): Promise<Omit<Outside, 'reconciler'>> {
+async function openForwards({ platform, config, outside }: InteropPartsHost): Promise<Omit<Outside, 'reconciler'>> {
   const { rules, forward } = config.current
   if (!rules.some(({ effect }) => effect.tag === 'forward')) return { forwards: undefined, close: async () => {} }
   const policy = forwardPolicy(rules, forward)
@@ -154,20 +153,20 @@ function guardedTransport(platform: Platform, policy: ReturnType<typeof forwardP
 }
 
 function joinParts(
-  { platform, config, directory, storage, registry, identitySeed }: PartsHost,
-  ledger: Ledger,
+  { platform, config, directory, storage, registry, identitySeed }: InteropPartsHost,
+  ledger: InteropLedger,
   bridges: Pick<InteropParts, 'providers' | 'secrets'>,
   outside: Outside,
 ): InteropParts {
   const events = new Bus<InteropEvents>(platform, INTEROP_TOPOLOGY)
-  const audit = new Audit(platform, events)
-  const work = new Work(platform)
+  const audit = new InteropAudit(platform, events)
+  const work = new InteropWorkPool(platform)
   const pressure = new Pressure(platform, () => {
     const { error_rate: errorRate, upstream_p95: upstreamP95Ms } = config.current.brownout
     return { errorRate, upstreamP95Ms }
   })
   const rules = () => config.current.rules
-  const passport = eventPassport(platform)
+  const capabilities = eventCapabilityIssuer(platform)
   return {
     runtime: platform,
     config: () => config.current,
@@ -179,10 +178,10 @@ function joinParts(
     chain: ledger.chain,
     seen: new SeenCheckpoint(platform, directory),
     chainId: identitySeed === undefined ? undefined : auditChainId(identitySeed),
-    receiver: new Receiver(platform, { ledger, storage, passport, pressure, audit, events, rules }),
+    receiver: new Receiver(platform, { ledger, storage, capabilities, pressure, audit, events, rules }),
     gate: new VerificationGate(() => {
       const { concurrent_per_address: perAddress, concurrent: seats, max_bytes: bytes } = config.current.verification
-      return { perAddress, seats, bytes }
+      return { perAddress, slots: seats, bytes }
     }),
     rate: new WebhookRate(platform, () => config.current.ingress),
     pressure,

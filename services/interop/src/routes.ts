@@ -1,11 +1,10 @@
 /** Every route of interop. */
 import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
 import type { InteropParts } from './parts.ts'
-import { adminRoutes } from './routes/admin.ts'
 import { auditRoutes } from './routes/audit.ts'
-import { hookRoutes } from './routes/hooks.ts'
 import { mailboxRoutes } from './routes/mailbox.ts'
 import { objectRoutes } from './routes/objects.ts'
+import { adoptRoutes, hookRoutes } from './routes/operator.ts'
 import { putRoutes } from './routes/put.ts'
 import { webhookRoutes } from './routes/webhooks.ts'
 
@@ -17,7 +16,7 @@ export function interopRoutes(parts: InteropParts): RouteTable {
     ...objectRoutes(parts),
     ...mailboxRoutes(parts),
     ...auditRoutes(parts),
-    ...adminRoutes(parts),
+    ...adoptRoutes(parts),
     eventsRoute(parts.runtime.clock, parts.events),
   ])
 }

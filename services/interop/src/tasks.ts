@@ -1,31 +1,55 @@
 /** Every task of interop but those that all services have. */
-import { breakerJanitor, type Health, type Supervisor } from '@cairn/kernel'
-import { type ServiceHost, Upkeep } from '@cairn/platform'
+import { breakerJanitor, type Health, type Supervisor, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
+import { MaintenanceLock, type Platform, type ServiceHost } from '@cairn/platform'
 import type { InteropConfig } from './config.ts'
 import type { InteropParts } from './parts.ts'
 import { auditAnchor } from './tasks/audit-anchor.ts'
-import { auditFollower } from './tasks/audit-follower.ts'
-import { auditSink } from './tasks/audit-sink.ts'
+import { auditFollower, auditSink } from './tasks/audit-writers.ts'
 import { brownoutSentinel } from './tasks/brownout-sentinel.ts'
 import { forwarder, proposer } from './tasks/dispatcher.ts'
-import { journalKeeper } from './tasks/journal-keeper.ts'
+
+const ROUND_MS = 10_000
+/** Keys looked at before others get their turn. */
+const SLICE = 2000
+
+/** Forgets what may be forgotten: replay keys whose time is over, and segments nothing living is in. */
+function journalKeeper(
+  { clock, log }: Platform,
+  { ledger, config }: InteropParts,
+  maintenanceLock: MaintenanceLock,
+): TaskBody {
+  return async ({ draining }) => {
+    for (;;) {
+      await sleep(clock, ROUND_MS, { signal: draining })
+      if (ledger.lost.value !== undefined) continue
+      for (const _slice of ledger.keys.expire(clock.wall(), SLICE)) await sleep(clock, 0, { signal: draining })
+      try {
+        const trim = async () => await ledger.trim(config().journal.keep_bytes)
+        await maintenanceLock.work(trim, { signal: draining })
+      } catch (error) {
+        if (draining.aborted) throw error
+        log.warn({ error: toCairnError(error).message }, 'the journal was not trimmed; the next round tries again')
+      }
+    }
+  }
+}
 
 const FORWARDERS = 4
 
 export function startTasks(
-  host: Pick<ServiceHost<InteropConfig>, 'platform' | 'config' | 'directory' | 'upkeep' | 'breakers'>,
+  host: Pick<ServiceHost<InteropConfig>, 'platform' | 'config' | 'directory' | 'maintenanceLock' | 'breakers'>,
   parts: InteropParts,
   supervisor: Supervisor,
   health: Health,
 ): void {
-  const { platform, config, directory, breakers, upkeep = new Upkeep() } = host
+  const { platform, config, directory, breakers, maintenanceLock = new MaintenanceLock() } = host
   const { workers, audit } = config.current
   supervisor.start('worker', parts.work.worker, workers)
   supervisor.start('audit-sink', auditSink(platform, parts))
   supervisor.start('audit-follower', auditFollower(platform, parts, directory))
   supervisor.start('audit-anchor', auditAnchor(platform, parts, audit.anchor_interval))
   supervisor.start('brownout-sentinel', brownoutSentinel(platform, parts, health))
-  supervisor.start('journal-keeper', journalKeeper(platform, parts, upkeep))
+  supervisor.start('journal-keeper', journalKeeper(platform, parts, maintenanceLock))
   if (breakers !== undefined) supervisor.start('breaker-janitor', breakerJanitor(platform, [breakers]))
   supervisor.start('proposer', proposer(platform, parts))
   supervisor.start('forwarder', forwarder(platform, parts), FORWARDERS)

@@ -11,27 +11,27 @@ import {
 } from '@cairn/kernel'
 import { INTEROP_TOPOLOGY } from './topology.ts'
 
-type WorkItem = () => Promise<unknown>
+type InteropWorkItem = () => Promise<unknown>
 
 /** What bounds a piece of work. */
-export interface WorkBounds {
+export interface InteropWorkBounds {
   readonly deadline: Deadline
   readonly signal: AbortSignal
 }
 
-export class Work {
-  readonly #queue: Queue<Job<WorkItem, unknown>>
+export class InteropWorkPool {
+  readonly #queue: Queue<Job<InteropWorkItem, unknown>>
 
   constructor(runtime: Runtime) {
-    this.#queue = openQueue(runtime, INTEROP_TOPOLOGY, 'work', (job: Job<WorkItem, unknown>) => job.cancel())
+    this.#queue = openQueue(runtime, INTEROP_TOPOLOGY, 'work', (job: Job<InteropWorkItem, unknown>) => job.cancel())
   }
 
   /** A webhook that is genuine: it uses what is reserved. `Busy` at once if even that is full. */
-  async webhook<T>(item: () => Promise<T>, { deadline, signal }: WorkBounds): Promise<T> {
+  async webhook<T>(item: () => Promise<T>, { deadline, signal }: InteropWorkBounds): Promise<T> {
     return (await submit(this.#queue, item, { deadline, signal, lane: 'urgent' })) as T
   }
 
-  async put<T>(item: () => Promise<T>, { deadline, signal }: WorkBounds): Promise<T> {
+  async put<T>(item: () => Promise<T>, { deadline, signal }: InteropWorkBounds): Promise<T> {
     return (await submit(this.#queue, item, { deadline, signal, lane: 'normal' })) as T
   }
 

@@ -6,14 +6,14 @@ import { CairnError } from '@cairn/kernel'
 import { addressOf } from '@cairn/wire'
 import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
 import { INTEROP_METRICS } from '../src/metrics.ts'
-import { REASONS, type ReasonCode } from '../src/reasons.ts'
+import { REASONS, type ReasonCode } from '../src/providers/provider.ts'
 import { anchoringRegistry, TestService, tokenFor } from './harness.ts'
 
-type Provoke = (service: TestService) => Promise<Answer>
+type Trigger = (service: TestService) => Promise<Answer>
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-const PROVOKED: Readonly<Record<ReasonCode, Provoke>> = {
+const TRIGGERS: Readonly<Record<ReasonCode, Trigger>> = {
   UNAUTH: async (service) => await service.github('{}', { secret: 'wrong' }),
   BAD_ORIGIN: async (service) => await service.github('{}', { headers: { 'x-forwarded-host': 'elsewhere.example' } }),
   EXPIRED_TOKEN: async (service) =>
@@ -69,10 +69,10 @@ const PROVIDERS = {
 }
 
 describe('every reason', () => {
-  for (const [reason, provoke] of Object.entries(PROVOKED)) {
+  for (const [reason, trigger] of Object.entries(TRIGGERS)) {
     test(reason, async () => {
       const service = await TestService.start(reason === 'BAD_ORIGIN' ? { config: { providers: PROVIDERS } } : {})
-      isProblem(await provoke(service), REASONS[reason as ReasonCode].status, reason)
+      isProblem(await trigger(service), REASONS[reason as ReasonCode].status, reason)
       await service.world.run(service.running.stop())
     })
   }

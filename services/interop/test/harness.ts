@@ -21,7 +21,7 @@ import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { type InteropConfig, interopSection } from '../src/config.ts'
 import { runParts } from '../src/main.ts'
 import { INTEROP_METRICS } from '../src/metrics.ts'
-import { type InteropParts, type InteropSurroundings, openParts } from '../src/parts.ts'
+import { type InteropDependencies, type InteropParts, openParts } from '../src/parts.ts'
 import { TestStorage } from './test-storage.ts'
 
 export function tokenFor(scopes: readonly Scope[], exp?: number): string {
@@ -46,7 +46,7 @@ const ENVIRONMENT = {
   FORWARD_SECRET: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
 }
 
-export interface ServiceOptions extends MachineOptions, InteropSurroundings {
+export interface ServiceOptions extends MachineOptions, InteropDependencies {
   readonly config?: ConfigInput
   readonly onFatal?: (task: string) => void
   /** It is not expected to become ready. */

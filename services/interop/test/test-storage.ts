@@ -1,5 +1,4 @@
 /** Storage as interop sees it, in a map: proved like the real one, and as slow or broken as a test wants it. */
-
 import type { CallContext, StorageClient } from '@cairn/clients'
 import { CairnError, type Clock, sleep } from '@cairn/kernel'
 import { type Address, addressOf, chunkAddress, type Manifest } from '@cairn/wire'

@@ -2,7 +2,7 @@
 import type { Bus, Runtime } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { Command } from './domain/commands.ts'
-import type { Outcome } from './domain/decide-core.ts'
+import type { CommandDecision } from './domain/decide-core.ts'
 
 export interface AuditEvent {
   readonly action: Command['tag']
@@ -25,7 +25,7 @@ export interface RegistryEvents {
   'audit.event': AuditEvent
 }
 
-export class Audit {
+export class RegistryAudit {
   readonly #runtime: Runtime
   readonly #events: Bus<RegistryEvents>
 
@@ -35,7 +35,7 @@ export class Audit {
   }
 
   /** A command was decided, durably if it changed anything. */
-  note(command: Command, outcome: Outcome): void {
+  note(command: Command, outcome: CommandDecision): void {
     this.#count(command, outcome)
     // What was done before was told before.
     if (outcome.tag !== 'known') this.tell(command, outcome.tag === 'refused' ? outcome.error.code : null)
@@ -53,7 +53,7 @@ export class Audit {
     this.#events.publish({ topic: 'audit.event', body })
   }
 
-  #count(command: Command, outcome: Outcome): void {
+  #count(command: Command, outcome: CommandDecision): void {
     const { metrics } = this.#runtime
     if (outcome.tag === 'entry') metrics.count('registry_entries_total', { kind: outcome.leaf.type })
     if (outcome.tag === 'refused') metrics.count('rejected_total', { reason: outcome.error.code })

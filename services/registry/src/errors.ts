@@ -1,6 +1,6 @@
 /** How the registry names what can go wrong, where it has a name of its own for it. */
 import { CairnError, type ErrorKind } from '@cairn/kernel'
-import type { RefusalCode, Refused } from '@cairn/names'
+import type { RefusalCode, RegistryRefusal } from '@cairn/names'
 import type { Address } from '@cairn/wire'
 
 /** What the pipeline and the store call an error, and what this service's clients know it as. */
@@ -45,7 +45,7 @@ const REFUSALS: Readonly<Record<RefusalCode, RefusalRow>> = {
   chain_mismatch: { kind: 'ChainMismatch', code: 'ChainMismatch', status: 409 },
 }
 
-export function refusal({ code: reason, detail }: Refused): CairnError {
+export function refusal({ code: reason, detail }: RegistryRefusal): CairnError {
   const { kind, code, status } = REFUSALS[reason]
   return new CairnError(kind, detail, { code, status })
 }

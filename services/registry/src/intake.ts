@@ -7,7 +7,6 @@
  *
  * Nobody waits for room: a full queue is `Busy` at once.
  */
-
 import {
   type Deadline,
   type Job,
@@ -18,13 +17,13 @@ import {
   type WaitOptions,
   Watch,
 } from '@cairn/kernel'
-import type { Answer, Command } from './domain/commands.ts'
+import type { Command, CommandAnswer } from './domain/commands.ts'
 import { REGISTRY_TOPOLOGY } from './topology.ts'
 
-export type CommandJob = Job<Command, Answer>
+export type CommandJob = Job<Command, CommandAnswer>
 
 /** What bounds a command: a request's context has both. */
-export interface Bounds {
+export interface CommandBounds {
   readonly deadline: Deadline
   readonly signal?: AbortSignal | undefined
 }
@@ -32,7 +31,7 @@ export interface Bounds {
 /** What is decided together. More would keep the first of them waiting, and the event loop busy. */
 const BATCH_MAX = 128
 
-export class Intake {
+export class CommandIntake {
   readonly #proposals: Queue<CommandJob>
   readonly #approvals: Queue<CommandJob>
   readonly #bell = new Watch(0)
@@ -44,7 +43,7 @@ export class Intake {
   }
 
   /** Puts the command in line and waits for its end. */
-  async ask(command: Command, bounds: Bounds): Promise<Answer> {
+  async ask(command: Command, bounds: CommandBounds): Promise<CommandAnswer> {
     const queue = command.tag === 'approve' ? this.#approvals : this.#proposals
     const answer = submit(queue, command, bounds)
     this.#ring()

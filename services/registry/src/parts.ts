@@ -11,23 +11,21 @@ import {
   type Watching,
 } from '@cairn/kernel'
 import type { Signer } from '@cairn/names'
-import { MemoryDisk, type Platform, readSmallFile, type ServiceHost, Upkeep } from '@cairn/platform'
-import { Audit, type RegistryEvents } from './audit.ts'
+import { MaintenanceLock, MemoryDisk, type Platform, readSmallFile, type ServiceHost } from '@cairn/platform'
+import { RegistryAudit, type RegistryEvents } from './audit.ts'
 import type { RegistryConfig } from './config.ts'
 import { Archive } from './domain/archive.ts'
-import { type Reach, unarmed } from './domain/crash-points.ts'
+import { type CrashPointHook, unarmed } from './domain/crash-points.ts'
 import { Custody, findMissed, isRestored, keptKeys, markRestored, originIn } from './domain/custody.ts'
 import { checkRoots, type ReadRoots } from './domain/genesis.ts'
-import { headCacheOf, readHeadCache, writeHeadCache } from './domain/head-cache.ts'
-import type { Ledger, OpenProposal } from './domain/ledger.ts'
+import type { Ledger, PendingProposal, VersionSummary } from './domain/ledger.ts'
 import { type CheckpointSigner, type LogSeeds, logKeysOf, openLogSeeds } from './domain/log-keys.ts'
 import { type StartedLog, startLog } from './domain/log-start.ts'
-import type { Published } from './domain/published.ts'
+import { headCacheOf, type Published, readHeadCache, writeHeadCache } from './domain/published.ts'
 import { type LogOptions, type OpenedLog, RegistryLog } from './domain/registry-log.ts'
 import { SignedRecords } from './domain/signed-record.ts'
-import type { VersionFacts } from './domain/versions.ts'
 import { damagedLog } from './errors.ts'
-import { Intake } from './intake.ts'
+import { CommandIntake } from './intake.ts'
 import type { Anchor } from './tasks/checkpointor.ts'
 import { type Committed, Committer, EXPIRED_KEPT_MS } from './tasks/committer.ts'
 import { DeepVerifier } from './tasks/deep-verifier.ts'
@@ -37,23 +35,23 @@ import { SignedKeeper } from './tasks/signed-keeper.ts'
 import { REGISTRY_TOPOLOGY } from './topology.ts'
 
 /** What a node gives beside what every service needs; the last two are for tests alone. */
-export interface RegistrySurroundings {
+export interface RegistryDependencies {
   /** Where payloads go that do not fit into a log entry. */
   readonly storage?: StorageClient | undefined
   /** Reads the file of the trust roots from the machine itself; the service's own disk does unless given. */
   readonly readRoots?: ReadRoots | undefined
-  readonly reach?: Reach | undefined
+  readonly reach?: CrashPointHook | undefined
   readonly segmentBytes?: number | undefined
 }
 
 /** What is committed and what could be, to look at. */
 export interface LedgerReads {
-  open(id: string): OpenProposal | undefined
+  open(id: string): PendingProposal | undefined
   openCount(): number
   formerSigners(): readonly Signer[]
-  proposals(): Iterable<OpenProposal>
-  committed(id: string): VersionFacts | undefined
-  facts(version: number): VersionFacts
+  proposals(): Iterable<PendingProposal>
+  committed(id: string): VersionSummary | undefined
+  facts(version: number): VersionSummary
   changedBy(key: string, version: number): number | undefined
   changes(key: string, before: number, limit: number): number[]
   versionsBelow(logIndex: number): number
@@ -70,8 +68,8 @@ export interface RegistryParts {
   readonly ledger: LedgerReads
   readonly log: RegistryLog
   readonly archive: Archive
-  readonly intake: Intake
-  readonly audit: Audit
+  readonly intake: CommandIntake
+  readonly audit: RegistryAudit
   readonly storage: StorageClient | undefined
   /** Whether this registry may sign, and how one from a backup comes to. */
   readonly custody: Custody
@@ -86,7 +84,7 @@ export interface RegistryParts {
   readonly retention: Queue<Anchor>
   /** Writes down how far the log has come. */
   readonly saveHead: () => Promise<void>
-  readonly reach: Reach
+  readonly reach: CrashPointHook
   readonly events: Bus<RegistryEvents>
   /** Where the key of a signer lies that this start made, one of one; in amnesia nobody can get at it. */
   readonly ownSignerFile: string | undefined
@@ -95,17 +93,20 @@ export interface RegistryParts {
   readonly close: () => Promise<void>
 }
 
-export type PartsHost = Pick<ServiceHost<RegistryConfig>, 'platform' | 'directory' | 'config' | 'upkeep'> &
-  RegistrySurroundings
+export type RegistryPartsHost = Pick<
+  ServiceHost<RegistryConfig>,
+  'platform' | 'directory' | 'config' | 'maintenanceLock'
+> &
+  RegistryDependencies
 
 /** Refuses what `openParts` would refuse of the configuration, without opening the log. */
-export async function checkParts({ platform, directory, config, readRoots }: PartsHost): Promise<void> {
+export async function checkParts({ platform, directory, config, readRoots }: RegistryPartsHost): Promise<void> {
   const isBegun = (await readHeadCache(platform.disk, directory)).tag !== 'absent'
   await checkRoots(config.current, readRoots ?? (async (path) => await readSmallFile(platform.disk, path)), isBegun)
 }
 
 /** Opens the log under the service's directory, begins or completes it, and everything around it; no task runs yet. */
-export async function openParts(host: PartsHost): Promise<RegistryParts> {
+export async function openParts(host: RegistryPartsHost): Promise<RegistryParts> {
   const { platform, directory, segmentBytes, reach = unarmed } = host
   const { drive_timeout: ioTimeoutMs } = host.config.current
   const notBeforeMs = platform.clock.wall() - EXPIRED_KEPT_MS
@@ -141,7 +142,7 @@ export async function openParts(host: PartsHost): Promise<RegistryParts> {
   }
 }
 
-interface Held {
+interface OpenedCustody {
   readonly seeds: LogSeeds | undefined
   /** It may not sign. */
   readonly isRestored: boolean
@@ -151,10 +152,10 @@ interface Held {
 
 /** The seeds, and whether they may be used: not by a log that came from a backup or that has forgotten what it signed. */
 async function openCustody(
-  { platform, directory, config }: PartsHost,
+  { platform, directory, config }: RegistryPartsHost,
   { log, ledger, checkpoint }: OpenedLog,
   records: SignedRecords,
-): Promise<Held> {
+): Promise<OpenedCustody> {
   try {
     const isBegun = ledger !== undefined
     const kept = await keptKeys(platform.disk, directory)
@@ -188,21 +189,21 @@ async function reopenSigned(found: OpenedLog, platform: Platform, options: LogOp
 }
 
 function joinParts(
-  host: PartsHost,
+  host: RegistryPartsHost,
   opened: OpenedLog,
   started: Omit<StartedLog, 'published'> &
     Pick<RegistryParts, 'custody' | 'records'> & { readonly published: Watch<Published> },
-  reach: Reach,
+  reach: CrashPointHook,
 ): RegistryParts {
   const { platform, directory, config, storage } = host
   const { log, writer, trimmer } = opened
   const { ledger, signer, custody, records, published } = started
   const { origin } = signer.identity
   const keeper = new SignedKeeper(platform, { origin, published, records, custody })
-  const intake = new Intake(platform)
+  const intake = new CommandIntake(platform)
   const retention: Queue<Anchor> = openQueue(platform, REGISTRY_TOPOLOGY, 'retention_cmd')
   const events = new Bus<RegistryEvents>(platform, REGISTRY_TOPOLOGY)
-  const audit = new Audit(platform, events)
+  const audit = new RegistryAudit(platform, events)
   const committed: Broadcast<Committed> = openBroadcast(platform, REGISTRY_TOPOLOGY, 'committed')
   const archive = new Archive(log, ledger.versions)
   const queues = { intake, committed }
@@ -228,7 +229,13 @@ function joinParts(
     publisher,
     records,
     keeper,
-    pruner: new Pruner(platform, { ...pruning, retention, intake, upkeep: host.upkeep ?? new Upkeep(), reach }),
+    pruner: new Pruner(platform, {
+      ...pruning,
+      retention,
+      intake,
+      maintenanceLock: host.maintenanceLock ?? new MaintenanceLock(),
+      reach,
+    }),
     verifier: new DeepVerifier(platform, verified, {
       directory,
       committed: committed.subscribe(undefined, 'deep-verifier'),

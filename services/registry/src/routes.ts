@@ -6,9 +6,8 @@ import { decisionRoutes } from './routes/decisions.ts'
 import { logRoutes } from './routes/log.ts'
 import { proofRoutes } from './routes/proofs.ts'
 import { proposalRoutes } from './routes/proposals.ts'
-import { readRoutes } from './routes/reads.ts'
+import { readRoutes, trustRoute } from './routes/reads.ts'
 import { streamRoute } from './routes/stream.ts'
-import { trustRoute } from './routes/trust.ts'
 
 export function registryRoutes(parts: RegistryParts): RouteTable {
   return defineRoutes([

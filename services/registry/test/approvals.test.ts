@@ -15,8 +15,8 @@ import {
   named,
   type Opened,
   publicHalf,
+  QuorumClient,
   rootsOf,
-  Story,
   sign,
   signer,
   type TestSigner,
@@ -37,10 +37,10 @@ async function rejected(service: TestService, action: string): Promise<number> {
 describe('an approval that does not count', () => {
   test("an outsider's is NotASigner, whoever he says he is InvalidSig", async () => {
     const service = await TestService.start(TWO_OF_THREE)
-    const story = new Story(service)
-    const opened = await story.propose([named('a@1', 'x')])
-    isProblem(await story.approve(opened, MALLORY), 422, 'NotASigner')
-    isProblem(await story.approve(opened, { ...MALLORY, id: ALICE.id }), 422, 'InvalidSig')
+    const quorumClient = new QuorumClient(service)
+    const opened = await quorumClient.propose([named('a@1', 'x')])
+    isProblem(await quorumClient.approve(opened, MALLORY), 422, 'NotASigner')
+    isProblem(await quorumClient.approve(opened, { ...MALLORY, id: ALICE.id }), 422, 'InvalidSig')
     assert.equal(await rejected(service, 'NotASigner'), 1)
     assert.equal(await rejected(service, 'InvalidSig'), 1)
     const seen = (await service.ask('GET', `/registry/proposals/${opened.proposal_id}`)).fields()
@@ -50,11 +50,11 @@ describe('an approval that does not count', () => {
 
   test('a second one of the same signer is DuplicateApproval, also in the same batch', async () => {
     const service = await TestService.start(TWO_OF_THREE)
-    const story = new Story(service)
-    const opened = await story.propose([named('a@1', 'x')])
-    assert.equal((await story.approve(opened, ALICE)).status, 200)
-    isProblem(await story.approve(opened, ALICE), 409, 'DuplicateApproval')
-    const together = new Story(service, 'send')
+    const quorumClient = new QuorumClient(service)
+    const opened = await quorumClient.propose([named('a@1', 'x')])
+    assert.equal((await quorumClient.approve(opened, ALICE)).status, 200)
+    isProblem(await quorumClient.approve(opened, ALICE), 409, 'DuplicateApproval')
+    const together = new QuorumClient(service, 'send')
     const both = [together.approve(opened, BOB), together.approve(opened, BOB)]
     const codes = (await service.world.run(Promise.all(both))).map(({ status, code }) => `${status} ${code}`)
     assert.deepEqual(codes.sort(), ['200 undefined', '409 DuplicateApproval'])
@@ -64,11 +64,11 @@ describe('an approval that does not count', () => {
   test('one made for another proposal, or for another log, is InvalidSig', async () => {
     const service = await TestService.start(TWO_OF_THREE)
     const other = await TestService.start(TWO_OF_THREE)
-    const [story, elsewhere] = [new Story(service), new Story(other)]
+    const [quorumClient, elsewhere] = [new QuorumClient(service), new QuorumClient(other)]
     const items = [named('a@1', 'x')]
     const [first, second, foreign] = [
-      await story.propose(items),
-      await story.propose(items),
+      await quorumClient.propose(items),
+      await quorumClient.propose(items),
       await elsewhere.propose(items),
     ]
     const replay = async (input: string) => {
@@ -84,29 +84,29 @@ describe('an approval that does not count', () => {
 
   test('one that comes after 24 hours is Expired, and so is the commit; later nobody remembers', async () => {
     const service = await TestService.start(TWO_OF_THREE)
-    const opened = await new Story(service).propose([named('a@1', 'x')])
-    for (const by of [ALICE, BOB]) await new Story(service).approve(opened, by)
+    const opened = await new QuorumClient(service).propose([named('a@1', 'x')])
+    for (const by of [ALICE, BOB]) await new QuorumClient(service).approve(opened, by)
     const atLast = await service.restart({ ...TWO_OF_THREE, wallSkewMs: 24 * HOUR_MS - 60_000 })
-    assert.equal((await new Story(atLast).approve(opened, CAROL)).status, 200, 'just in time')
+    assert.equal((await new QuorumClient(atLast).approve(opened, CAROL)).status, 200, 'just in time')
     const after = await atLast.restart({ ...TWO_OF_THREE, wallSkewMs: 24 * HOUR_MS })
-    isProblem(await new Story(after).approve(opened, CAROL), 409, 'Expired')
-    isProblem(await new Story(after).commit(opened), 409, 'Expired')
+    isProblem(await new QuorumClient(after).approve(opened, CAROL), 409, 'Expired')
+    isProblem(await new QuorumClient(after).commit(opened), 409, 'Expired')
     const seen = await after.ask('GET', `/registry/proposals/${opened.proposal_id}`)
     assert.equal(seen.fields()['status'], 'expired')
     const later = await after.restart({ ...TWO_OF_THREE, wallSkewMs: 26 * HOUR_MS })
-    isProblem(await new Story(later).commit(opened), 404, 'NotFound')
+    isProblem(await new QuorumClient(later).commit(opened), 404, 'NotFound')
     await later.stop()
   })
 
   test('one for a version that is there already is AlreadyCommitted; for a proposal nobody made, NotFound', async () => {
     const service = await TestService.start(TWO_OF_THREE)
-    const story = new Story(service)
-    const opened = await story.propose([named('a@1', 'x')])
-    for (const by of [ALICE, BOB]) await story.approve(opened, by)
-    await story.commit(opened)
-    isProblem(await story.approve(opened, CAROL), 409, 'AlreadyCommitted')
-    isProblem(await story.approve({ ...opened, proposal_id: `p_${'0'.repeat(32)}` }, ALICE), 404, 'NotFound')
-    isProblem(await story.approve({ ...opened, proposal_id: 'p_1' }, ALICE), 400, 'Malformed')
+    const quorumClient = new QuorumClient(service)
+    const opened = await quorumClient.propose([named('a@1', 'x')])
+    for (const by of [ALICE, BOB]) await quorumClient.approve(opened, by)
+    await quorumClient.commit(opened)
+    isProblem(await quorumClient.approve(opened, CAROL), 409, 'AlreadyCommitted')
+    isProblem(await quorumClient.approve({ ...opened, proposal_id: `p_${'0'.repeat(32)}` }, ALICE), 404, 'NotFound')
+    isProblem(await quorumClient.approve({ ...opened, proposal_id: 'p_1' }, ALICE), 400, 'Malformed')
     await service.stop()
   })
 })
@@ -116,27 +116,27 @@ describe('a change of signers', () => {
 
   test('needs the old quorum and the new key, voids open approvals, and revokes the key that is gone', async () => {
     const service = await TestService.start(TWO_OF_THREE)
-    const story = new Story(service)
-    const pending = await story.propose([named('a@1', 'x')])
-    for (const by of [ALICE, CAROL]) assert.equal((await story.approve(pending, by)).status, 200)
-    const rotation = await story.propose([signerSet(service, 2, [BOB, CAROL, DAVE])])
-    await story.approve(rotation, ALICE)
-    await story.approve(rotation, BOB)
-    const early = await story.commit(rotation)
+    const quorumClient = new QuorumClient(service)
+    const pending = await quorumClient.propose([named('a@1', 'x')])
+    for (const by of [ALICE, CAROL]) assert.equal((await quorumClient.approve(pending, by)).status, 200)
+    const rotation = await quorumClient.propose([signerSet(service, 2, [BOB, CAROL, DAVE])])
+    await quorumClient.approve(rotation, ALICE)
+    await quorumClient.approve(rotation, BOB)
+    const early = await quorumClient.commit(rotation)
     isProblem(early, 422, 'QuorumFailed')
     const { incoming } = early.fields()['quorum'] as { incoming: { missing: string[] } }
     assert.deepEqual(incoming.missing, [DAVE.id])
-    assert.equal((await story.approve(rotation, DAVE)).status, 200)
-    assert.equal((await story.commit(rotation)).status, 201)
+    assert.equal((await quorumClient.approve(rotation, DAVE)).status, 200)
+    assert.equal((await quorumClient.commit(rotation)).status, 201)
 
-    isProblem(await story.commit(pending), 409, 'StaleSignerSet')
-    isProblem(await story.approve(pending, BOB), 409, 'StaleSignerSet')
-    const next = await story.propose([named('a@1', 'x')])
-    isProblem(await story.approve(next, ALICE), 422, 'RevokedKey')
-    for (const by of [BOB, DAVE]) assert.equal((await story.approve(next, by)).status, 200)
-    assert.equal((await story.commit(next)).status, 201)
+    isProblem(await quorumClient.commit(pending), 409, 'StaleSignerSet')
+    isProblem(await quorumClient.approve(pending, BOB), 409, 'StaleSignerSet')
+    const next = await quorumClient.propose([named('a@1', 'x')])
+    isProblem(await quorumClient.approve(next, ALICE), 422, 'RevokedKey')
+    for (const by of [BOB, DAVE]) assert.equal((await quorumClient.approve(next, by)).status, 200)
+    assert.equal((await quorumClient.commit(next)).status, 201)
     const again = await service.restart(TWO_OF_THREE)
-    const later = new Story(again)
+    const later = new QuorumClient(again)
     const last = await later.propose([named('b@1', 'x')])
     isProblem(await later.approve(last, ALICE), 422, 'RevokedKey')
     assert.equal((await again.ask('GET', '/registry/proof/name/a@1')).status, 200)
@@ -145,13 +145,13 @@ describe('a change of signers', () => {
 
   test('is the only item of its proposal, and must follow the set in force', async () => {
     const service = await TestService.start(TWO_OF_THREE)
-    const story = new Story(service)
+    const quorumClient = new QuorumClient(service)
     const set = signerSet(service, 1, [ALICE])
     const body = { payload: { items: [set, named('a@1', 'x')] } }
     isProblem(await service.ask('POST', '/registry/proposals', { body }), 400, 'Malformed')
-    const stale = await story.propose([{ ...set, prev: null }])
-    for (const by of [ALICE, BOB]) await story.approve(stale, by)
-    isProblem(await story.commit(stale), 409, 'ChainMismatch')
+    const stale = await quorumClient.propose([{ ...set, prev: null }])
+    for (const by of [ALICE, BOB]) await quorumClient.approve(stale, by)
+    isProblem(await quorumClient.commit(stale), 409, 'ChainMismatch')
     assert.equal(service.metric('commit_cas_fail_total'), 1)
     await service.stop()
   })
@@ -159,17 +159,19 @@ describe('a change of signers', () => {
 
 test('supersede commits only while HEAD is the version it names', async () => {
   const service = await TestService.start(TWO_OF_THREE)
-  const story = new Story(service)
+  const quorumClient = new QuorumClient(service)
   const item = named('a@1', 'wrong')
-  const { hash } = await story.publish([item], [ALICE, BOB])
+  const { hash } = await quorumClient.publish([item], [ALICE, BOB])
   const fix = named('a@1', 'right', itemHash(item))
   const supersede = { of: hash, reason: 'DataError' }
-  const opened = await story.propose([fix], { supersede })
-  for (const by of [ALICE, BOB]) await story.approve(opened, by)
-  await story.publish([named('b@1', 'other')], [ALICE, BOB])
-  isProblem(await story.commit(opened), 409, 'ChainMismatch')
-  const { hash: newest } = await story.publish([named('c@1', 'third')], [ALICE, BOB])
-  const { version } = await story.publish([fix], [ALICE, BOB], { supersede: { of: newest, reason: 'DataError' } })
+  const opened = await quorumClient.propose([fix], { supersede })
+  for (const by of [ALICE, BOB]) await quorumClient.approve(opened, by)
+  await quorumClient.publish([named('b@1', 'other')], [ALICE, BOB])
+  isProblem(await quorumClient.commit(opened), 409, 'ChainMismatch')
+  const { hash: newest } = await quorumClient.publish([named('c@1', 'third')], [ALICE, BOB])
+  const { version } = await quorumClient.publish([fix], [ALICE, BOB], {
+    supersede: { of: newest, reason: 'DataError' },
+  })
   assert.equal(version, 4)
   assert.equal(service.metric('registry_updates_total', { result: 'superseded' }), 1)
   assert.equal(service.metric('registry_updates_total', { result: 'rejected' }), 1)
@@ -201,23 +203,23 @@ test('no configuration key and no route but the three of a commit can change sig
   await service.ask('POST', '/log/cosignatures', { body: 'x' })
   await service.ask('POST', '/log/checkpoint/seen', { body: 'x' })
   await service.ask('POST', '/log/audit-heads', { body: { head: signerSetHash(before), count: 1 } })
-  const opened = await new Story(service).propose([signerSet(service, 1, [MALLORY])])
-  isProblem(await new Story(service).commit(opened), 422, 'QuorumFailed')
+  const opened = await new QuorumClient(service).propose([signerSet(service, 1, [MALLORY])])
+  isProblem(await new QuorumClient(service).commit(opened), 422, 'QuorumFailed')
   assert.deepEqual(service.parts.published.value.state.signerSet, before)
   await service.stop()
 })
 
 test('a proposer with an id of its own opens one proposal, however often it asks, also after the commit', async () => {
   const service = await TestService.start(rootsOf(1, [ALICE]))
-  const story = new Story(service)
+  const quorumClient = new QuorumClient(service)
   const id = `p_${'0a'.repeat(16)}`
   const body = { payload: { items: [named('a@1', 'x')] }, proposal_id: id }
   const together = Array.from({ length: 4 }, async () => await service.send('POST', '/registry/proposals', { body }))
   const codes = (await service.world.run(Promise.all(together))).map(({ status, code }) => `${status} ${code}`)
   assert.deepEqual(codes.sort(), ['202 undefined', ...new Array<string>(3).fill('409 ProposalExists')])
   const opened = (await service.ask('GET', `/registry/proposals/${id}`)).json() as Opened
-  assert.equal((await story.approve(opened, ALICE)).status, 200)
-  assert.equal((await story.commit(opened)).status, 201)
+  assert.equal((await quorumClient.approve(opened, ALICE)).status, 200)
+  assert.equal((await quorumClient.commit(opened)).status, 201)
   isProblem(await service.ask('POST', '/registry/proposals', { body }), 409, 'ProposalExists')
   isProblem(
     await service.ask('POST', '/registry/proposals', { body: { ...body, proposal_id: 'mine' } }),
@@ -267,7 +269,7 @@ function merged(a: object, b: object): object {
 
 test('whatever configuration key is changed: the signers and their quorum are those of the log, or it does not start', async () => {
   const service = await TestService.start(TWO_OF_THREE)
-  await new Story(service).publish([named('a@1', 'x')], [ALICE, BOB])
+  await new QuorumClient(service).publish([named('a@1', 'x')], [ALICE, BOB])
   const before = service.parts.published.value.state.signerSet
   const tried: string[] = []
   await service.stop()
@@ -280,7 +282,7 @@ test('whatever configuration key is changed: the signers and their quorum are th
       const other = await TestService.start({ ...TWO_OF_THREE, config }, service.world, service.machine)
       assert.deepEqual(other.parts.published.value.state.signerSet, before, key)
       isProblem(
-        await new Story(other).commit(await new Story(other).propose([named(`${tried.length}@1`, 'x')])),
+        await new QuorumClient(other).commit(await new QuorumClient(other).propose([named(`${tried.length}@1`, 'x')])),
         422,
         'QuorumFailed',
       )

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { CairnError, isKind, SeededRandom } from '@cairn/kernel'
+import { CairnError, isKind } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { itemHash, type SignerSetItem, signerSetHash } from '@cairn/names'
 import { readSecret, systemCrypto, writeSecret } from '@cairn/platform'
 import { encodeCheckpoint, encodeNote, noteSigner, signNote } from '@cairn/tlog'
@@ -13,19 +14,22 @@ import { writeFile } from '../../../verify/virtual/virtual-service.ts'
 import { REGISTRY_CODES } from '../src/errors.ts'
 import { registryRoutes } from '../src/routes.ts'
 import { DIRECTORY, type ServiceOptions, TestService, tokenFor } from './harness.ts'
-import { ALICE, address, BOB, MALLORY, named, type Opened, publicHalf, rootsOf, Story } from './signers.ts'
+import { ALICE, address, BOB, MALLORY, named, type Opened, publicHalf, QuorumClient, rootsOf } from './signers.ts'
 import { cosignature, WITNESSED } from './witness.ts'
 
 const ROOTS = rootsOf(1, [ALICE, BOB])
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-type Provoke = () => Promise<Answer>
+type Trigger = () => Promise<Answer>
 
 /** Asks a service of its own, and ends it. */
-function of(ask: (service: TestService, story: Story) => Promise<Answer>, options: ServiceOptions = ROOTS): Provoke {
+function of(
+  ask: (service: TestService, quorum: QuorumClient) => Promise<Answer>,
+  options: ServiceOptions = ROOTS,
+): Trigger {
   return async () => {
     const service = await TestService.start(options)
-    const answer = await ask(service, new Story(service))
+    const answer = await ask(service, new QuorumClient(service))
     service.machine.faults.clear()
     await service.sleep(10_000)
     await service.stop()
@@ -34,18 +38,18 @@ function of(ask: (service: TestService, story: Story) => Promise<Answer>, option
 }
 
 /** The same about a proposal that is open. */
-function about(ask: (service: TestService, story: Story, opened: Opened) => Promise<Answer>): Provoke {
-  return of(async (service, story) => await ask(service, story, await story.propose([named('a@1', 'x')])))
+function about(ask: (service: TestService, quorum: QuorumClient, opened: Opened) => Promise<Answer>): Trigger {
+  return of(async (service, quorum) => await ask(service, quorum, await quorum.propose([named('a@1', 'x')])))
 }
 
-function proposing(body: Uint8Array | string | object, headers: Readonly<Record<string, string>> = {}): Provoke {
+function proposing(body: Uint8Array | string | object, headers: Readonly<Record<string, string>> = {}): Trigger {
   return of(async (service) => await service.ask('POST', '/registry/proposals', { body, headers }))
 }
 
 const GOOD = { payload: { items: [named('good@1', 'x')] } }
 
 /** A write while the drive hangs, and what is answered meanwhile. */
-function hanging(ask: (service: TestService) => Promise<Answer>, config: ServiceOptions['config'] = {}): Provoke {
+function hanging(ask: (service: TestService) => Promise<Answer>, config: ServiceOptions['config'] = {}): Trigger {
   const shut = gates()
   return of(
     async (service) => {
@@ -59,14 +63,14 @@ function hanging(ask: (service: TestService) => Promise<Answer>, config: Service
   )
 }
 
-async function rotated(service: TestService, story: Story): Promise<void> {
+async function rotated(service: TestService, quorum: QuorumClient): Promise<void> {
   const prev = signerSetHash(service.parts.published.value.state.signerSet)
   const set: SignerSetItem = { kind: 'signer_set', id: 'root', prev, m: 1, signers: [publicHalf(BOB)] }
-  await story.publish([set], [ALICE])
+  await quorum.publish([set], [ALICE])
 }
 
 /** The codes of the ingress, the kernel and the store that clients know by another name. */
-const RENAMED: Readonly<Record<keyof typeof REGISTRY_CODES, Provoke>> = {
+const RENAMED: Readonly<Record<keyof typeof REGISTRY_CODES, Trigger>> = {
   malformed: proposing('{', JSON_TYPE),
   unsupported_type: proposing('{}', { 'content-type': 'text/plain' }),
   unsupported_coding: proposing('{}', { ...JSON_TYPE, 'content-encoding': 'rot13' }),
@@ -116,11 +120,11 @@ const RENAMED: Readonly<Record<keyof typeof REGISTRY_CODES, Provoke>> = {
     return answer
   },
   not_found: of(async (service) => await service.ask('GET', '/registry/99')),
-  chain_mismatch: of(async (_service, story) => {
-    await story.publish([named('a@1', 'x')], [ALICE])
-    const stale = await story.propose([named('a@1', 'y')])
-    await story.approve(stale, ALICE)
-    return await story.commit(stale)
+  chain_mismatch: of(async (_service, quorum) => {
+    await quorum.publish([named('a@1', 'x')], [ALICE])
+    const stale = await quorum.propose([named('a@1', 'y')])
+    await quorum.approve(stale, ALICE)
+    return await quorum.commit(stale)
   }),
   write_failed: of(async (service) => {
     service.machine.faults.plan({ operation: 'sync', path: /journal/, fault: 'io-error' })
@@ -137,8 +141,8 @@ const RENAMED: Readonly<Record<keyof typeof REGISTRY_CODES, Provoke>> = {
     { drive_timeout: '1s' },
   ),
   integrity: of(
-    async (service, story) => {
-      await story.publish([named('a@1', 'x')], [ALICE])
+    async (service, quorum) => {
+      await quorum.publish([named('a@1', 'x')], [ALICE])
       return await service.ask('GET', '/registry/1')
     },
     {
@@ -155,8 +159,8 @@ const RENAMED: Readonly<Record<keyof typeof REGISTRY_CODES, Provoke>> = {
       },
     },
   ),
-  record_damaged: of(async (service, story) => {
-    await story.publish([named('a@1', 'x')], [ALICE])
+  record_damaged: of(async (service, quorum) => {
+    await quorum.publish([named('a@1', 'x')], [ALICE])
     const { drive } = service.machine
     const path = `${DIRECTORY}/journal/0000000001.seg`
     const { bytes } = drive.open(path, 'read')
@@ -170,7 +174,7 @@ const RENAMED: Readonly<Record<keyof typeof REGISTRY_CODES, Provoke>> = {
 const restored: ServiceOptions = { ...ROOTS, files: { ...ROOTS.files, [`${DIRECTORY}/restored`]: Buffer.from('') } }
 
 /** Asks a registry that only reads to write again, with a note of this size signed by its own key. */
-function adopting(size: number): Provoke {
+function adopting(size: number): Trigger {
   return async () => {
     const first = await TestService.start(ROOTS)
     const service = await first.restart(restored)
@@ -201,7 +205,7 @@ async function movedOn(): Promise<Answer> {
   return answer
 }
 
-const OWN: Readonly<Record<string, Provoke>> = {
+const OWN: Readonly<Record<string, Trigger>> = {
   Malformed: RENAMED['malformed']!,
   LengthRequired: proposing(GOOD, { 'content-length': '' }),
   HardLimitExceeded: RENAMED['too_large']!,
@@ -234,31 +238,31 @@ const OWN: Readonly<Record<string, Provoke>> = {
     return answer
   },
   CheckpointMoved: movedOn,
-  QuorumFailed: about(async (_service, story, opened) => await story.commit(opened)),
-  NotASigner: about(async (_service, story, opened) => await story.approve(opened, MALLORY)),
-  InvalidSig: about(async (_service, story, opened) => await story.approve(opened, { ...MALLORY, id: ALICE.id })),
-  RevokedKey: of(async (service, story) => {
-    await rotated(service, story)
-    return await story.approve(await story.propose([named('a@1', 'x')]), ALICE)
+  QuorumFailed: about(async (_service, quorum, opened) => await quorum.commit(opened)),
+  NotASigner: about(async (_service, quorum, opened) => await quorum.approve(opened, MALLORY)),
+  InvalidSig: about(async (_service, quorum, opened) => await quorum.approve(opened, { ...MALLORY, id: ALICE.id })),
+  RevokedKey: of(async (service, quorum) => {
+    await rotated(service, quorum)
+    return await quorum.approve(await quorum.propose([named('a@1', 'x')]), ALICE)
   }),
-  StaleSignerSet: about(async (service, story, opened) => {
-    await rotated(service, story)
-    return await story.approve(opened, BOB)
+  StaleSignerSet: about(async (service, quorum, opened) => {
+    await rotated(service, quorum)
+    return await quorum.approve(opened, BOB)
   }),
-  DuplicateApproval: about(async (_service, story, opened) => {
-    await story.approve(opened, ALICE)
-    return await story.approve(opened, ALICE)
+  DuplicateApproval: about(async (_service, quorum, opened) => {
+    await quorum.approve(opened, ALICE)
+    return await quorum.approve(opened, ALICE)
   }),
-  AlreadyCommitted: about(async (_service, story, opened) => {
-    await story.approve(opened, ALICE)
-    await story.commit(opened)
-    return await story.approve(opened, BOB)
+  AlreadyCommitted: about(async (_service, quorum, opened) => {
+    await quorum.approve(opened, ALICE)
+    await quorum.commit(opened)
+    return await quorum.approve(opened, BOB)
   }),
   Expired: async () => {
     const service = await TestService.start(ROOTS)
-    const opened = await new Story(service).propose([named('a@1', 'x')])
+    const opened = await new QuorumClient(service).propose([named('a@1', 'x')])
     const later = await service.restart({ ...ROOTS, wallSkewMs: 86_400_000 })
-    const answer = await new Story(later).approve(opened, ALICE)
+    const answer = await new QuorumClient(later).approve(opened, ALICE)
     await later.stop()
     return answer
   },
@@ -270,12 +274,12 @@ const OWN: Readonly<Record<string, Provoke>> = {
     const retention = { policy: 'by-count', max_count: 100 } as const
     const config = { ...ROOTS.config, checkpoint_interval: '1m', retention }
     const service = await TestService.start({ ...ROOTS, config, segmentBytes: 16 * 1024 })
-    const story = new Story(service)
+    const quorum = new QuorumClient(service)
     let last = named('moves@1', '0')
-    await story.publish([last], [ALICE])
+    await quorum.publish([last], [ALICE])
     for (let at = 1; at < 45; at += 1) {
       last = named('moves@1', String(at), itemHash(last))
-      await story.publish([last], [ALICE])
+      await quorum.publish([last], [ALICE])
     }
     await service.sleep(130_000)
     const answer = await service.ask('GET', '/registry/3')

@@ -5,17 +5,17 @@ import { isProblem } from '../../../verify/virtual/answer.ts'
 import { Gate } from '../../../verify/virtual/disk/gated-disk.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import type { CrashPoint } from '../src/domain/crash-points.ts'
-import type { VersionFacts } from '../src/domain/versions.ts'
+import type { VersionSummary } from '../src/domain/ledger.ts'
 import { TestService } from './harness.ts'
 import { readRecords } from './journal-records.ts'
-import { ALICE, BOB, named, type Opened, rootsOf, Story } from './signers.ts'
+import { ALICE, BOB, named, type Opened, QuorumClient, rootsOf } from './signers.ts'
 
 const ONE_OF_TWO = rootsOf(1, [ALICE, BOB])
 
 async function approved(service: TestService, name: string, meaning = 'x'): Promise<Opened> {
-  const story = new Story(service)
-  const opened = await story.propose([named(name, meaning)])
-  assert.equal((await story.approve(opened, ALICE)).status, 200)
+  const quorum = new QuorumClient(service)
+  const opened = await quorum.propose([named(name, meaning)])
+  assert.equal((await quorum.approve(opened, ALICE)).status, 200)
   return opened
 }
 
@@ -25,9 +25,9 @@ describe('batches', () => {
     const proposals: Opened[] = []
     for (let at = 0; at < 64; at += 1) proposals.push(await approved(service, `name-${at}@1`))
     const before = service.metric('registry_batches_total')
-    const story = new Story(service, 'send')
-    const answers = await service.world.run(Promise.all(proposals.map(async (each) => await story.commit(each))))
-    const versions = answers.map((answer) => (answer.json() as VersionFacts).version)
+    const quorum = new QuorumClient(service, 'send')
+    const answers = await service.world.run(Promise.all(proposals.map(async (each) => await quorum.commit(each))))
+    const versions = answers.map((answer) => (answer.json() as VersionSummary).version)
     assert.deepEqual(
       versions.toSorted((a, b) => a - b),
       Array.from({ length: 64 }, (_, at) => at + 1),
@@ -36,7 +36,7 @@ describe('batches', () => {
       service.metric('registry_batches_total') - before <= 3,
       'the first alone at most, then the others together',
     )
-    for (const { version, hash } of answers.map((answer) => answer.json() as VersionFacts)) {
+    for (const { version, hash } of answers.map((answer) => answer.json() as VersionSummary)) {
       const next = await service.ask('GET', `/registry/${version + 1}`)
       if (next.status === 200) assert.equal(next.fields()['prev_hash'], hash)
     }
@@ -47,11 +47,11 @@ describe('batches', () => {
     for (const mode of ['send', 'ask'] as const) {
       const service = await TestService.start(ONE_OF_TWO)
       const pair = [await approved(service, 'site@1', 'one'), await approved(service, 'site@1', 'two')]
-      const story = new Story(service, mode)
+      const quorum = new QuorumClient(service, mode)
       const answers =
         mode === 'send'
-          ? await service.world.run(Promise.all(pair.map(async (each) => await story.commit(each))))
-          : [await story.commit(pair[0]!), await story.commit(pair[1]!)]
+          ? await service.world.run(Promise.all(pair.map(async (each) => await quorum.commit(each))))
+          : [await quorum.commit(pair[0]!), await quorum.commit(pair[1]!)]
       assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201, 409]))
       isProblem(answers.find(({ status }) => status === 409)!, 409, 'ChainMismatch')
       assert.equal(service.metric('commit_cas_fail_total'), 1)
@@ -63,14 +63,14 @@ describe('batches', () => {
   test('a proposal committed many times at once is one version, and everybody hears the same', async () => {
     const service = await TestService.start(ONE_OF_TWO)
     const opened = await approved(service, 'site@1')
-    const story = new Story(service, 'send')
+    const quorum = new QuorumClient(service, 'send')
     const answers = await service.world.run(
-      Promise.all(Array.from({ length: 20 }, async () => await story.commit(opened))),
+      Promise.all(Array.from({ length: 20 }, async () => await quorum.commit(opened))),
     )
     assert.equal(new Set(answers.map(({ status, body }) => `${status} ${body.toString()}`)).size, 1)
     assert.equal(service.metric('registry_entries_total', { kind: 'commit' }), 1)
     const again = await service.restart(ONE_OF_TWO)
-    assert.deepEqual((await new Story(again).commit(opened)).body, answers[0]!.body)
+    assert.deepEqual((await new QuorumClient(again).commit(opened)).body, answers[0]!.body)
     await again.stop()
   })
 
@@ -80,12 +80,12 @@ describe('batches', () => {
     const service = await TestService.start({ ...ONE_OF_TWO, reach })
     const [first, other] = [await approved(service, 'a@1'), await approved(service, 'b@1')]
     const before = service.metric('registry_batches_total')
-    const story = new Story(service, 'send')
+    const quorum = new QuorumClient(service, 'send')
     // While one batch is held, the next one gathers: an approval, the commit, and the approval that comes too late.
     shut.shut()
-    const held = story.propose([named('c@1', 'x')])
+    const held = quorum.propose([named('c@1', 'x')])
     await service.sleep(10)
-    const work = [story.approve(other, BOB), story.commit(first), story.approve(first, BOB)]
+    const work = [quorum.approve(other, BOB), quorum.commit(first), quorum.approve(first, BOB)]
     await service.sleep(10)
     shut.open()
     await service.world.run(held)
@@ -102,8 +102,8 @@ describe('batches', () => {
   test('each entry carries the HEAD before it, a commit the HEAD it makes, also within a batch', async () => {
     const service = await TestService.start(ONE_OF_TWO)
     const first = await approved(service, 'a@1')
-    const story = new Story(service, 'send')
-    const work = [story.commit(first), story.propose([named('b@1', 'x')]), story.approve(first, BOB)]
+    const quorum = new QuorumClient(service, 'send')
+    const work = [quorum.commit(first), quorum.propose([named('b@1', 'x')]), quorum.approve(first, BOB)]
     await service.world.run(Promise.all(work))
     await service.stop()
     const { entries } = await readRecords(service)
@@ -140,7 +140,7 @@ describe('the power goes', () => {
           return new Promise(() => {})
         }
         const service = await TestService.start({ ...ONE_OF_TWO, reach }, world, machine)
-        const done = (await new Story(service).commit(await approved(service, 'a@1'))).json() as VersionFacts
+        const done = (await new QuorumClient(service).commit(await approved(service, 'a@1'))).json() as VersionSummary
         const pending = await approved(service, 'b@1')
         armed = true
         const begun = service.send('POST', `/registry/commit/${pending.proposal_id}`)
@@ -149,13 +149,13 @@ describe('the power goes', () => {
         assert.equal(machine.isUp, false, 'the point was reached')
         armed = false
         const again = await TestService.start({ ...ONE_OF_TWO, reach }, world, machine)
-        const { version, hash } = (await again.ask('GET', '/registry/head')).json() as VersionFacts
+        const { version, hash } = (await again.ask('GET', '/registry/head')).json() as VersionSummary
         const mustBeThere = !['entries-written'].includes(point)
         assert.ok(version === 2 || (version === 1 && !mustBeThere), `version ${version}`)
         if (version === 1) assert.equal(hash, done.hash)
-        const repeated = (await new Story(again).commit(pending)).json() as VersionFacts
+        const repeated = (await new QuorumClient(again).commit(pending)).json() as VersionSummary
         assert.equal(repeated.version, 2)
-        assert.deepEqual((await new Story(again).commit(pending)).json(), repeated)
+        assert.deepEqual((await new QuorumClient(again).commit(pending)).json(), repeated)
         const rolled = point === 'entries-synced' || point === 'signed'
         if (rolled) assert.equal(again.metric('registry_recoveries_total', { kind: 'crash' }), 1)
         await again.stop()
@@ -176,7 +176,7 @@ describe('the power goes', () => {
       if (wasUp) machine.kill()
       const service = await TestService.start(ONE_OF_TWO, world, machine)
       assert.equal((await service.ask('GET', '/registry/head')).fields()['version'], 0)
-      const { version } = await new Story(service).publish([named('a@1', 'x')], [ALICE])
+      const { version } = await new QuorumClient(service).publish([named('a@1', 'x')], [ALICE])
       assert.equal(version, 1)
       await service.stop()
       for (const roots of (await readRecords(service)).roots.values()) assert.equal(roots.size, 1)

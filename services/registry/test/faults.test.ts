@@ -7,10 +7,10 @@ import { describe, test } from 'node:test'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import type { Fault, FaultyOperation } from '../../../verify/virtual/faults.ts'
-import type { VersionFacts } from '../src/domain/versions.ts'
+import type { VersionSummary } from '../src/domain/ledger.ts'
 import { type ServiceOptions, TestService } from './harness.ts'
 import { readRecords } from './journal-records.ts'
-import { ALICE, BOB, named, rootsOf, Story } from './signers.ts'
+import { ALICE, BOB, named, QuorumClient, rootsOf } from './signers.ts'
 
 const OPTIONS = rootsOf(1, [ALICE, BOB])
 const FAULTS: readonly (readonly [FaultyOperation, Fault])[] = [
@@ -26,17 +26,17 @@ describe('a fault while a commit is made durable', () => {
     for (const nth of [1, 2]) {
       test(`${fault} at ${operation} ${nth}: ${nth === 1 ? 'nothing of it counts' : 'it is completed'}`, async () => {
         const service = await TestService.start(OPTIONS)
-        const story = new Story(service)
-        const done = await story.publish([named('a@1', 'x')], [ALICE])
-        const opened = await story.propose([named('b@1', 'y')])
-        await story.approve(opened, ALICE)
+        const quorum = new QuorumClient(service)
+        const done = await quorum.publish([named('a@1', 'x')], [ALICE])
+        const opened = await quorum.propose([named('b@1', 'y')])
+        await quorum.approve(opened, ALICE)
         service.machine.faults.plan({ operation, path: JOURNAL, nth, fault })
-        const answer = await story.commit(opened)
+        const answer = await quorum.commit(opened)
         if (nth === 1) {
           const code = fault === 'no-space' ? '507 no_space' : '503 StorageBusy'
           assert.equal(`${answer.status} ${answer.code}`, code)
           assert.equal(service.metric('storage_backoff_total', { op: 'entries' }), 1)
-          const head = (await service.ask('GET', '/registry/head')).json() as VersionFacts
+          const head = (await service.ask('GET', '/registry/head')).json() as VersionSummary
           assert.equal(head.hash, done.hash)
         } else {
           // The entries were durable: the checkpoint is tried again until it is as well.
@@ -44,11 +44,11 @@ describe('a fault while a commit is made durable', () => {
           assert.ok(service.metric('storage_backoff_total', { op: 'checkpoint' }) >= 1)
         }
         await service.sleep(6000)
-        const again = (await story.commit(opened)).json() as VersionFacts
+        const again = (await quorum.commit(opened)).json() as VersionSummary
         assert.equal(again.version, 2)
         const restarted = await service.restart(OPTIONS)
         assert.equal((await restarted.ask('GET', '/registry/head')).fields()['version'], 2)
-        assert.deepEqual((await new Story(restarted).commit(opened)).json(), again)
+        assert.deepEqual((await new QuorumClient(restarted).commit(opened)).json(), again)
         await restarted.stop()
         for (const [size, roots] of (await readRecords(restarted)).roots) assert.equal(roots.size, 1, `size ${size}`)
       })
@@ -65,8 +65,8 @@ function onSlowDrive(): { shut: ReturnType<typeof gates>; options: ServiceOption
 test('StorageBusy: a drive that hangs makes writes unready first; reads are served, and writes come back with the drive', async () => {
   const { shut, options } = onSlowDrive()
   const service = await TestService.start(options)
-  const story = new Story(service)
-  await story.publish([named('a@1', 'x')], [ALICE])
+  const quorum = new QuorumClient(service)
+  await quorum.publish([named('a@1', 'x')], [ALICE])
   assert.equal((await service.ask('GET', '/registry/proof/1')).status, 200)
   shut.writes.shut()
   const body = { payload: { items: [named('b@1', 'y')] } }
@@ -101,9 +101,9 @@ test('a drive that hangs between entries and checkpoint: nobody hears of the ver
     if (armed && point === 'signed') shut.writes.shut()
   }
   const service = await TestService.start({ ...options, reach })
-  const story = new Story(service)
-  const opened = await story.propose([named('a@1', 'x')])
-  await story.approve(opened, ALICE)
+  const quorum = new QuorumClient(service)
+  const opened = await quorum.propose([named('a@1', 'x')])
+  await quorum.approve(opened, ALICE)
   armed = true
   const slow = await service.ask('POST', `/registry/commit/${opened.proposal_id}`, {
     headers: { 'request-timeout': '4s' },
@@ -120,8 +120,8 @@ test('a drive that hangs between entries and checkpoint: nobody hears of the ver
 
 test('a full drive is 507 for writes, nothing for reads, and over once there is room', async () => {
   const service = await TestService.start(OPTIONS)
-  const story = new Story(service)
-  await story.publish([named('a@1', 'x')], [ALICE])
+  const quorum = new QuorumClient(service)
+  await quorum.publish([named('a@1', 'x')], [ALICE])
   const { drive } = service.machine
   const capacity = drive.capacityBytes
   const { freeBytes } = drive.space
@@ -139,7 +139,7 @@ test('a full drive is 507 for writes, nothing for reads, and over once there is 
   assert.equal((await service.ask('GET', '/registry/head')).fields()['version'], 1)
   drive.capacityBytes = capacity
   await service.sleep(10_000)
-  assert.equal((await story.publish([named('c@1', 'z')], [ALICE])).version, 2)
+  assert.equal((await quorum.publish([named('c@1', 'z')], [ALICE])).version, 2)
   await service.stop()
 })
 

@@ -15,7 +15,7 @@ import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import { type RegistryConfig, registrySection } from '../src/config.ts'
 import { runParts } from '../src/main.ts'
 import { REGISTRY_METRICS } from '../src/metrics.ts'
-import { openParts, type RegistryParts, type RegistrySurroundings } from '../src/parts.ts'
+import { openParts, type RegistryDependencies, type RegistryParts } from '../src/parts.ts'
 
 export function tokenFor(scopes: readonly Scope[], number = 9): string {
   return tokenOf('registry', scopes, { number })
@@ -23,7 +23,7 @@ export function tokenFor(scopes: readonly Scope[], number = 9): string {
 
 export const DIRECTORY = 'data/registry'
 
-export interface ServiceOptions extends MachineOptions, RegistrySurroundings {
+export interface ServiceOptions extends MachineOptions, RegistryDependencies {
   readonly config?: z.input<typeof registrySection>
   readonly environment?: Readonly<Record<string, string>>
   /** Sees the parts before any task runs. */
@@ -48,9 +48,9 @@ export class TestService extends VirtualService<RegistryConfig, RegistryParts> {
 
   /** Like `start`, inside a scenario that lets the world's time pass itself. */
   static async open(options: ServiceOptions, world: VirtualWorld, machine: VirtualMachine): Promise<TestService> {
-    const { config: input = {}, alter, environment = {}, ...surroundings } = options
+    const { config: input = {}, alter, environment = {}, ...dependencies } = options
     const platform = await startMachine(machine, REGISTRY_METRICS, options, environment)
-    const host = { ...hostOf('registry', platform, registrySection.parse(input)), ...surroundings }
+    const host = { ...hostOf('registry', platform, registrySection.parse(input)), ...dependencies }
     const parts = await openParts(host)
     alter?.(parts)
     const { running, summary } = await runParts(host, parts)

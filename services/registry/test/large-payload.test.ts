@@ -8,7 +8,7 @@ import { systemCrypto } from '@cairn/platform'
 import { type Address, addressOf, canonicalJson } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { type ServiceOptions, TestService } from './harness.ts'
-import { ALICE, named, rootsOf, Story } from './signers.ts'
+import { ALICE, named, QuorumClient, rootsOf } from './signers.ts'
 
 const ITEMS = Array.from({ length: 900 }, (_, at) => named(`large-${at}@1`, `${at}`))
 const PAYLOAD = { items: ITEMS }
@@ -46,16 +46,16 @@ test('it is stored and held first; the entry names it; it is committed, proved a
   assert.ok(canonicalJson(PAYLOAD).length > 65_535)
   const shelf = new Shelf()
   const service = await TestService.start(withShelf(shelf))
-  const opened = await new Story(service).propose(ITEMS)
+  const opened = await new QuorumClient(service).propose(ITEMS)
   assert.deepEqual(shelf.asked, ['put', 'hold registry true'])
   assert.deepEqual(Buffer.from(shelf.objects.get(opened.payload_b3)!), Buffer.from(canonicalJson(PAYLOAD)))
   const leaf = decodeLeaf(await service.world.run(service.parts.archive.entry(opened.log_index)))
   assert.ok(leaf.type === 'proposal' && leaf.payload === undefined && leaf.proposal.payload_b3 === opened.payload_b3)
   // Nobody has committed it when the registry starts again: the payload is still known.
   const again = await service.restart(withShelf(shelf))
-  const story = new Story(again)
-  await story.approve(opened, ALICE)
-  assert.equal((await story.commit(opened)).fields()['version'], 1)
+  const quorum = new QuorumClient(again)
+  await quorum.approve(opened, ALICE)
+  assert.equal((await quorum.commit(opened)).fields()['version'], 1)
   const third = await again.restart(withShelf(new Shelf()))
   assert.equal((await third.ask('GET', '/registry/names/large-899@1')).fields()['version'], 1)
   const { identity, keys } = third.parts.signer

@@ -10,15 +10,15 @@ import {
   openCheckpoint,
   TILE_WIDTH,
   tileHashReader,
-  tileIn,
   tilePath,
   tileRoot,
 } from '@cairn/tlog'
+import { tileIn } from '@cairn/tlog/testing'
 import { equalBytes } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import { TestService, tokenFor } from './harness.ts'
-import { ALICE, address, named, rootsOf, Story } from './signers.ts'
+import { ALICE, address, named, QuorumClient, rootsOf } from './signers.ts'
 
 const ONE_OF_ONE = rootsOf(1, [ALICE])
 
@@ -113,13 +113,13 @@ test('followers that ask for the last tile one after the other cost the drive on
 
 test('proofs of every version and of names verify offline, also after a restart and against an older pin', async () => {
   const service = await TestService.start(QUICK)
-  const story = new Story(service)
-  for (let at = 0; at < 12; at += 1) await story.publish([named(`n-${at}@1`, `${at}`)], [ALICE])
+  const quorum = new QuorumClient(service)
+  for (let at = 0; at < 12; at += 1) await quorum.publish([named(`n-${at}@1`, `${at}`)], [ALICE])
   const { signer } = service.parts
   const trust = { ...signer.identity, logKeys: [signer.logKey, signer.cosignerKey] }
   const { size, root } = await sizeOf(service)
   const pin = { trust, size, root }
-  await story.publish([named('later@1', 'x')], [ALICE])
+  await quorum.publish([named('later@1', 'x')], [ALICE])
   const again = await service.restart(QUICK)
   const now = again.platform.clock.wall()
   const verdictOn = async (path: string) => {

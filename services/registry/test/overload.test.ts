@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import { type ServiceOptions, TestService } from './harness.ts'
-import { ALICE, address, BOB, named, type Opened, rootsOf, Story, sign } from './signers.ts'
+import { ALICE, address, BOB, named, type Opened, QuorumClient, rootsOf, sign } from './signers.ts'
 
 const ONE_OF_TWO = rootsOf(1, [ALICE, BOB])
 
@@ -18,7 +18,7 @@ function withGates(config: ServiceOptions['config'] = {}) {
   return { shut, options }
 }
 
-const PATIENT = { ingress: { request_timeout: '50s', max_inflight: 5000 } }
+const LONG_TIMEOUT = { ingress: { request_timeout: '50s', max_inflight: 5000 } }
 
 async function settle(service: TestService): Promise<void> {
   await service.world.clock.settle()
@@ -33,12 +33,12 @@ async function hang(service: TestService, shut: ReturnType<typeof gates>): Promi
 }
 
 test('Busy: a full queue of proposals answers 429 at once and counts it; approvals have their own room', async () => {
-  const { shut, options } = withGates(PATIENT)
+  const { shut, options } = withGates(LONG_TIMEOUT)
   const service = await TestService.start(options)
-  const opened = await new Story(service).propose([named('a@1', 'x')])
+  const opened = await new QuorumClient(service).propose([named('a@1', 'x')])
   const { first } = await hang(service, shut)
-  const story = new Story(service, 'send')
-  const waiting = Array.from({ length: 512 }, async (_, at) => await story.propose([named(`n-${at}@1`, 'x')]))
+  const quorum = new QuorumClient(service, 'send')
+  const waiting = Array.from({ length: 512 }, async (_, at) => await quorum.propose([named(`n-${at}@1`, 'x')]))
   await settle(service)
   const late = await service.send('POST', '/registry/proposals', {
     body: { payload: { items: [named('late@1', 'x')] } },
@@ -47,7 +47,7 @@ test('Busy: a full queue of proposals answers 429 at once and counts it; approva
   isProblem(await service.send('POST', `/registry/commit/${opened.proposal_id}`), 429, 'Busy')
   assert.equal(service.metric('busy_rejections_total', { endpoint: '/registry/proposals' }), 1)
   assert.equal(service.metric('busy_rejections_total', { endpoint: '/registry/commit/:id' }), 1)
-  const approval = story.approve(opened, ALICE)
+  const approval = quorum.approve(opened, ALICE)
   await settle(service)
   const facts = service.platform.topology.snapshot().filter(({ kind }) => kind === 'queue')
   const depth = (name: string): unknown => facts.find((each) => each.name === name)?.facts['depth']
@@ -59,20 +59,20 @@ test('Busy: a full queue of proposals answers 429 at once and counts it; approva
 })
 
 test('Busy: a full queue of approvals answers 429 at once; proposals still get in', async () => {
-  const { shut, options } = withGates(PATIENT)
+  const { shut, options } = withGates(LONG_TIMEOUT)
   const service = await TestService.start(options)
-  const story = new Story(service, 'send')
+  const quorum = new QuorumClient(service, 'send')
   const proposals: Opened[] = []
   for (let from = 0; from < 513; from += 171) {
-    const some = Array.from({ length: 171 }, async (_, at) => await story.propose([named(`n-${from + at}@1`, 'x')]))
+    const some = Array.from({ length: 171 }, async (_, at) => await quorum.propose([named(`n-${from + at}@1`, 'x')]))
     proposals.push(...(await service.world.run(Promise.all(some))))
   }
   const { first } = await hang(service, shut)
-  const waiting = proposals.slice(0, 512).map(async (each) => await story.approve(each, ALICE))
+  const waiting = proposals.slice(0, 512).map(async (each) => await quorum.approve(each, ALICE))
   await settle(service)
-  isProblem(await story.approve(proposals[512]!, ALICE), 429, 'Busy')
+  isProblem(await quorum.approve(proposals[512]!, ALICE), 429, 'Busy')
   assert.equal(service.metric('busy_rejections_total', { endpoint: '/registry/approvals/:id' }), 1)
-  const proposed = story.propose([named('late@1', 'x')])
+  const proposed = quorum.propose([named('late@1', 'x')])
   shut.writes.open()
   await service.world.run(Promise.all([first, proposed, ...waiting]))
   await service.stop()
@@ -81,9 +81,9 @@ test('Busy: a full queue of approvals answers 429 at once; proposals still get i
 test('Timeout: a commit whose deadline passes is 504 and counted; it is made all the same, and repeating it says so', async () => {
   const { shut, options } = withGates()
   const service = await TestService.start(options)
-  const story = new Story(service)
-  const opened = await story.propose([named('a@1', 'x')])
-  await story.approve(opened, ALICE)
+  const quorum = new QuorumClient(service)
+  const opened = await quorum.propose([named('a@1', 'x')])
+  await quorum.approve(opened, ALICE)
   shut.writes.shut()
   const headers = { 'request-timeout': '200ms' }
   const path = `/registry/commit/${opened.proposal_id}`
@@ -97,7 +97,7 @@ test('Timeout: a commit whose deadline passes is 504 and counted; it is made all
   isProblem(await service.world.run(queued), 504, 'Timeout')
   shut.writes.open()
   await service.sleep(100)
-  const repeated = await story.commit(opened)
+  const repeated = await quorum.commit(opened)
   assert.deepEqual([repeated.status, repeated.fields()['version']], [201, 1])
   assert.equal(service.metric('registry_entries_total', { kind: 'commit' }), 1, 'what waited too long was not begun')
   assert.ok(service.metric('commit_latency_seconds_count') >= 1)
@@ -124,11 +124,11 @@ test('Canceled: a client that leaves while it waits takes its command with it', 
 
 test('ChainMismatch, Lagging and StorageBusy have tests of their own; every code of a refusal is one of the table', async () => {
   const service = await TestService.start(ONE_OF_TWO)
-  const story = new Story(service)
-  const opened = await story.propose([named('a@1', 'x')])
+  const quorum = new QuorumClient(service)
+  const opened = await quorum.propose([named('a@1', 'x')])
   const codes = new Set<string | undefined>()
-  codes.add((await story.commit(opened)).code)
-  codes.add((await story.approve(opened, { ...ALICE, seed: BOB.seed })).code)
+  codes.add((await quorum.commit(opened)).code)
+  codes.add((await quorum.approve(opened, { ...ALICE, seed: BOB.seed })).code)
   codes.add((await service.ask('GET', '/registry/77')).code)
   assert.deepEqual([...codes], ['QuorumFailed', 'InvalidSig', 'NotFound'])
   await service.stop()
@@ -136,9 +136,9 @@ test('ChainMismatch, Lagging and StorageBusy have tests of their own; every code
 
 test('more than 4096 open proposals are refused with 429', async () => {
   const service = await TestService.start(ONE_OF_TWO)
-  const story = new Story(service, 'send')
+  const quorum = new QuorumClient(service, 'send')
   for (let from = 0; from < 4096; from += 256) {
-    const some = Array.from({ length: 256 }, async (_, at) => await story.propose([named(`n-${from + at}@1`, 'x')]))
+    const some = Array.from({ length: 256 }, async (_, at) => await quorum.propose([named(`n-${from + at}@1`, 'x')]))
     await service.world.run(Promise.all(some))
   }
   const over = await service.ask('POST', '/registry/proposals', {
@@ -189,7 +189,7 @@ test('streams have their own bound and do not count as in flight', async () => {
 
 test('a flood of bad signatures does not reach the Committer', async () => {
   const service = await TestService.start(ONE_OF_TWO)
-  const opened: Opened = await new Story(service).propose([named('a@1', 'x')])
+  const opened: Opened = await new QuorumClient(service).propose([named('a@1', 'x')])
   const batches = service.metric('registry_batches_total')
   const body = { signer_id: ALICE.id, sig: sign('something else', ALICE) }
   for (let at = 0; at < 50; at += 1)

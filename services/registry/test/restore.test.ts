@@ -8,7 +8,7 @@ import { writeFile } from '../../../verify/virtual/virtual-service.ts'
 import type { CrashPoint } from '../src/domain/crash-points.ts'
 import { DIRECTORY, type ServiceOptions, TestService } from './harness.ts'
 import { readRecords } from './journal-records.ts'
-import { ALICE, named, rootsOf, Story } from './signers.ts'
+import { ALICE, named, QuorumClient, rootsOf } from './signers.ts'
 
 const OPTIONS = rootsOf(1, [ALICE])
 const KEYS = ['log-key', 'cosigner-key']
@@ -22,7 +22,7 @@ interface Backup {
 /** A registry with some versions, stopped, its keys taken away: what a backup of it holds. */
 async function backedUp(options: ServiceOptions = OPTIONS): Promise<Backup> {
   const service = await TestService.start(options)
-  for (let at = 0; at < 3; at += 1) await new Story(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
+  for (let at = 0; at < 3; at += 1) await new QuorumClient(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
   const { body: note } = await service.ask('GET', '/log/checkpoint')
   const { world, platform } = service
   const seeds: Uint8Array[] = []
@@ -84,7 +84,7 @@ describe('a registry that was restored', () => {
     assert.deepEqual([adopted.status, adopted.json()], [200, { size: 10 }])
     assert.match(String((await again.ask('GET', '/readyz')).fields()['write_problem']), /adopted; start the node again/)
     const writing = await again.restart(OPTIONS)
-    assert.equal((await new Story(writing).publish([named('late@1', 'x')], [ALICE])).version, 4)
+    assert.equal((await new QuorumClient(writing).publish([named('late@1', 'x')], [ALICE])).version, 4)
     isProblem(await adopt(writing, backup.note), 409, 'NotRestored')
     await writing.stop()
     for (const [size, roots] of (await readRecords(writing)).roots) assert.equal(roots.size, 1, `size ${size}`)
@@ -121,7 +121,7 @@ describe('a registry that was restored', () => {
       return Promise.withResolvers<void>().promise
     }
     const service = await TestService.start({ ...OPTIONS, reach })
-    await new Story(service).publish([named('a@1', 'x')], [ALICE])
+    await new QuorumClient(service).publish([named('a@1', 'x')], [ALICE])
     const { body: note } = await service.ask('GET', '/log/checkpoint')
     armed = true
     service

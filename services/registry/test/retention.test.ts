@@ -8,7 +8,7 @@ import { isProblem } from '../../../verify/virtual/answer.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
 import type { CrashPoint } from '../src/domain/crash-points.ts'
 import { type ServiceOptions, TestService } from './harness.ts'
-import { ALICE, BOB, named, rootsOf, Story } from './signers.ts'
+import { ALICE, BOB, named, QuorumClient, rootsOf } from './signers.ts'
 
 const ROOTS = rootsOf(1, [ALICE, BOB])
 
@@ -20,13 +20,13 @@ const BY_COUNT = keeping({ policy: 'by-count', max_count: 100 })
 
 /** A name that moves `count` times, and one that is set once and stays. */
 async function history(service: TestService, count: number): Promise<void> {
-  const story = new Story(service)
-  await story.publish([named('stays@1', 'x')], [ALICE])
+  const quorum = new QuorumClient(service)
+  await quorum.publish([named('stays@1', 'x')], [ALICE])
   let last = named('moves@1', '0')
-  await story.publish([last], [ALICE])
+  await quorum.publish([last], [ALICE])
   for (let at = 1; at < count; at += 1) {
     last = named('moves@1', String(at), itemHash(last))
-    await story.publish([last], [at % 2 === 0 ? ALICE : BOB])
+    await quorum.publish([last], [at % 2 === 0 ? ALICE : BOB])
   }
 }
 
@@ -99,7 +99,7 @@ describe('retention', () => {
     await unknownMeaningIsPruned(again)
     assert.deepEqual(again.parts.ledger.facts(3), repeated)
     const last = again.parts.published.value.state.get('name', 'moves@1')
-    await new Story(again).publish([named('moves@1', 'on', itemHash(last!))], [ALICE])
+    await new QuorumClient(again).publish([named('moves@1', 'on', itemHash(last!))], [ALICE])
     await again.sleep(130_000)
     await everythingHolds(again)
     const third = await again.restart(BY_COUNT)
@@ -116,7 +116,7 @@ describe('retention', () => {
     await service.sleep(90 * 60_000)
     assert.equal(service.parts.log.minimumIndex, 0, 'an hour and a half is not two')
     const last = service.parts.published.value.state.get('name', 'moves@1')
-    await new Story(service).publish([named('moves@1', 'on', itemHash(last!))], [ALICE])
+    await new QuorumClient(service).publish([named('moves@1', 'on', itemHash(last!))], [ALICE])
     await service.sleep(35 * 60_000)
     const minimum: number = service.parts.published.value.minimumIndex
     assert.ok(minimum > 0 && minimum <= old, `${minimum} of ${old}`)
@@ -154,12 +154,12 @@ describe('retention', () => {
 
   test('nothing after a proposal that is open goes', async () => {
     const service = await TestService.start(BY_COUNT)
-    const opened = await new Story(service).propose([named('open@1', 'x')])
+    const opened = await new QuorumClient(service).propose([named('open@1', 'x')])
     await history(service, 45)
     await service.sleep(130_000)
     assert.deepEqual([service.parts.log.minimumIndex], [0])
-    await new Story(service).approve(opened, ALICE)
-    await new Story(service).commit(opened)
+    await new QuorumClient(service).approve(opened, ALICE)
+    await new QuorumClient(service).commit(opened)
     await service.sleep(130_000)
     assert.ok(service.parts.log.minimumIndex > 0)
     await service.stop()

@@ -9,7 +9,7 @@ import { writeFile } from '../../../verify/virtual/virtual-service.ts'
 import { signedRecordPath } from '../src/domain/signed-record.ts'
 import { DIRECTORY, type ServiceOptions, TestService } from './harness.ts'
 import { readRecords } from './journal-records.ts'
-import { ALICE, named, rootsOf, Story } from './signers.ts'
+import { ALICE, named, QuorumClient, rootsOf } from './signers.ts'
 
 const OPTIONS: ServiceOptions = { ...rootsOf(1, [ALICE]), environment: { CAIRN_STATE: 'state' } }
 /** Nothing is kept outside: what somebody shows is all there is. */
@@ -57,12 +57,12 @@ interface RolledBack {
 /** A copy is taken, more is committed, and the copy is put back while nothing runs. */
 async function rolledBack(options: ServiceOptions): Promise<RolledBack> {
   let service = await TestService.start(options)
-  for (let at = 0; at < 2; at += 1) await new Story(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
+  for (let at = 0; at < 2; at += 1) await new QuorumClient(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
   await service.stop()
   service.machine.kill()
   const older = await between(service, copyOf)
   service = await TestService.start(options, service.world, service.machine)
-  for (let at = 2; at < 6; at += 1) await new Story(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
+  for (let at = 2; at < 6; at += 1) await new QuorumClient(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
   const { body: note } = await service.ask('GET', '/log/checkpoint')
   await service.stop()
   service.machine.kill()
@@ -89,44 +89,44 @@ const adopt = async (service: TestService, note: Uint8Array, query = '') =>
 
 describe('a registry whose directory was put back from an older copy', () => {
   test('signs nothing when more is known outside; with the newest copy it goes on by itself', async () => {
-    const story = await rolledBack(OPTIONS)
-    const { size } = parseCheckpoint(parseNote(story.note).text)
-    const reading = await started(story, OPTIONS)
+    const quorum = await rolledBack(OPTIONS)
+    const { size } = parseCheckpoint(parseNote(quorum.note).text)
+    const reading = await started(quorum, OPTIONS)
     const { body: own } = await reading.ask('GET', '/log/checkpoint')
     assert.ok(parseCheckpoint(parseNote(own).text).size < size)
     await onlyReads(reading)
     await reading.sleep(25 * 60_000)
     assert.deepEqual((await reading.ask('GET', '/log/checkpoint')).body, own, 'not even a new time')
-    isProblem(await adopt(reading, story.note), 409, 'Behind')
+    isProblem(await adopt(reading, quorum.note), 409, 'Behind')
     isProblem(await adopt(reading, own), 409, 'Behind')
     isProblem(await adopt(reading, new Uint8Array(), '?moved=true'), 409, 'Behind')
     const again = await reading.restart(OPTIONS)
     await onlyReads(again)
     await again.stop()
     again.machine.kill()
-    await between(story.service, async (platform) => await putBack(platform, story.newer))
-    const writing = await started(story, OPTIONS)
-    assert.equal((await new Story(writing).publish([named('late@1', 'x')], [ALICE])).version, 7)
+    await between(quorum.service, async (platform) => await putBack(platform, quorum.newer))
+    const writing = await started(quorum, OPTIONS)
+    assert.equal((await new QuorumClient(writing).publish([named('late@1', 'x')], [ALICE])).version, 7)
     await writing.stop()
     for (const [at, roots] of (await readRecords(writing)).roots) assert.equal(roots.size, 1, `size ${at}`)
   })
 
   test('does not forget what was known outside when that is gone too', async () => {
-    const story = await rolledBack(OPTIONS)
-    const reading = await started(story, OPTIONS)
+    const quorum = await rolledBack(OPTIONS)
+    const reading = await started(quorum, OPTIONS)
     await onlyReads(reading)
     const { origin } = reading.parts.signer.identity
     await reading.stop()
     reading.machine.kill()
-    await between(story.service, async ({ disk }) => await disk.unlink(signedRecordPath('state', origin)))
-    const again = await started(story, OPTIONS)
+    await between(quorum.service, async ({ disk }) => await disk.unlink(signedRecordPath('state', origin)))
+    const again = await started(quorum, OPTIONS)
     await onlyReads(again)
     await again.stop()
   })
 
   test('stops writing at once when somebody shows what it has forgotten', async () => {
-    const story = await rolledBack(ALONE)
-    const service = await started(story, ALONE)
+    const quorum = await rolledBack(ALONE)
+    const service = await started(quorum, ALONE)
     assert.equal((await service.ask('GET', '/readyz')).fields()['write_ready'], true)
     const { body: own } = await service.ask('GET', '/log/checkpoint')
     const shown = async (note: Uint8Array) =>
@@ -145,7 +145,7 @@ describe('a registry whose directory was put back from an older copy', () => {
     ])
     isProblem(await shown(encodeNote(forged)), 422, 'InvalidSig')
     assert.equal((await service.ask('GET', '/readyz')).fields()['write_ready'], true, 'anybody could say so')
-    const answer = (await shown(story.note)).fields()
+    const answer = (await shown(quorum.note)).fields()
     assert.deepEqual([answer['known'], answer['log_size']], [false, size])
     await onlyReads(service)
     const again = await service.restart(ALONE)
@@ -154,16 +154,16 @@ describe('a registry whose directory was put back from an older copy', () => {
   })
 
   test('that has signed something else since is told by the first checkpoint of before', async () => {
-    const story = await rolledBack(ALONE)
-    const service = await started(story, ALONE)
-    for (let at = 0; at < 5; at += 1) await new Story(service).publish([named(`other-${at}@1`, 'y')], [ALICE])
-    assert.ok(service.parts.log.size > parseCheckpoint(parseNote(story.note).text).size)
-    await service.ask('POST', '/log/checkpoint/seen', { body: story.note, token: null })
+    const quorum = await rolledBack(ALONE)
+    const service = await started(quorum, ALONE)
+    for (let at = 0; at < 5; at += 1) await new QuorumClient(service).publish([named(`other-${at}@1`, 'y')], [ALICE])
+    assert.ok(service.parts.log.size > parseCheckpoint(parseNote(quorum.note).text).size)
+    await service.ask('POST', '/log/checkpoint/seen', { body: quorum.note, token: null })
     assert.match(
       String((await service.ask('GET', '/readyz')).fields()['write_problem']),
       /something else for its first/,
     )
-    isProblem(await adopt(service, story.note), 409, 'Forked')
+    isProblem(await adopt(service, quorum.note), 409, 'Forked')
     await service.stop()
   })
 })
@@ -178,7 +178,7 @@ describe('what is kept outside', () => {
     }
     await service.sleep(1)
     for (let at = 0; at < 3; at += 1) {
-      await new Story(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
+      await new QuorumClient(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
       assert.ok((await kept()) <= service.parts.log.size)
     }
     await service.sleep(1000)
@@ -192,38 +192,38 @@ describe('what is kept outside', () => {
   test('that cannot be read or written keeps nothing from working, and is told once', async () => {
     // A file where the directory would be.
     const service = await TestService.start({ ...OPTIONS, files: { ...OPTIONS.files, 'state/logs': Buffer.from('x') } })
-    for (let at = 0; at < 3; at += 1) await new Story(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
+    for (let at = 0; at < 3; at += 1) await new QuorumClient(service).publish([named(`n-${at}@1`, 'x')], [ALICE])
     await service.sleep(2000)
     assert.notEqual(service.parts.records.problem, undefined)
     const again = await service.restart(OPTIONS)
-    assert.equal((await new Story(again).publish([named('more@1', 'x')], [ALICE])).version, 4)
+    assert.equal((await new QuorumClient(again).publish([named('more@1', 'x')], [ALICE])).version, 4)
     await again.stop()
   })
 
   test('is nothing in amnesia', async () => {
     const service = await TestService.start({ ...OPTIONS, disk: 'memory' })
-    await new Story(service).publish([named('a@1', 'x')], [ALICE])
+    await new QuorumClient(service).publish([named('a@1', 'x')], [ALICE])
     await service.sleep(1000)
     assert.equal(await service.world.run(service.parts.records.read(service.parts.signer.identity.origin)), undefined)
     await service.stop()
   })
 
   test('a copy that runs beside the original is told from it, and stops', async () => {
-    const story = await rolledBack(OPTIONS)
-    const { origin } = story.service.parts.signer.identity
-    await between(story.service, async ({ disk }) => await disk.unlink(signedRecordPath('state', origin)))
-    const service = await started(story, OPTIONS)
-    await new Story(service).publish([named('copy@1', 'x')], [ALICE])
+    const quorum = await rolledBack(OPTIONS)
+    const { origin } = quorum.service.parts.signer.identity
+    await between(quorum.service, async ({ disk }) => await disk.unlink(signedRecordPath('state', origin)))
+    const service = await started(quorum, OPTIONS)
+    await new QuorumClient(service).publish([named('copy@1', 'x')], [ALICE])
     await service.sleep(1000)
     // The original, elsewhere, has written down what it signed meanwhile.
     const record = {
       schema: 'cairn.signed/1',
       origin,
       size: 1,
-      note: Buffer.from(story.note).toString(),
+      note: Buffer.from(quorum.note).toString(),
       directory: 'd',
     }
-    const bytes = Buffer.from(JSON.stringify({ ...record, size: parseCheckpoint(parseNote(story.note).text).size }))
+    const bytes = Buffer.from(JSON.stringify({ ...record, size: parseCheckpoint(parseNote(quorum.note).text).size }))
     await service.world.run(writeFile(service.platform, signedRecordPath('state', origin), bytes))
     const body = { payload: { items: [named('copy@2', 'x')] } }
     assert.equal((await service.ask('POST', '/registry/proposals', { body })).status, 202)

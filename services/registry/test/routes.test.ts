@@ -6,9 +6,9 @@ import { artifactHash, itemHash, parseArtifact, parseTrust } from '@cairn/names'
 import { canonicalJson, encodeCbor, parseJson } from '@cairn/wire'
 import { type Answer, isProblem } from '../../../verify/virtual/answer.ts'
 import { type Asking } from '../../../verify/virtual/virtual-service.ts'
-import type { VersionFacts } from '../src/domain/versions.ts'
+import type { VersionSummary } from '../src/domain/ledger.ts'
 import { TestService, tokenFor } from './harness.ts'
-import { ALICE, address, BOB, named, type Opened, rootsOf, Story } from './signers.ts'
+import { ALICE, address, BOB, named, type Opened, QuorumClient, rootsOf } from './signers.ts'
 
 const OPTIONS = rootsOf(1, [ALICE, BOB])
 const IMMUTABLE = 'public, max-age=31536000, immutable'
@@ -17,13 +17,13 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
 for (const disk of ['virtual', 'memory'] as const) {
   describe(disk === 'virtual' ? 'routes on a drive' : 'the same routes in amnesia', () => {
     let service: TestService
-    let story: Story
+    let quorumClient: QuorumClient
     const ask = async (method: string, target: string, asking?: Asking): Promise<Answer> =>
       await service.ask(method, target, asking)
 
     before(async () => {
       service = await TestService.start({ ...OPTIONS, disk })
-      story = new Story(service)
+      quorumClient = new QuorumClient(service)
     })
     after(async () => {
       await service.stop()
@@ -89,7 +89,7 @@ for (const disk of ['virtual', 'memory'] as const) {
     })
 
     test('writes need their own scope, reads need none', async () => {
-      const { proposal_id: id } = await story.propose([named('scope@1', 'x')])
+      const { proposal_id: id } = await quorumClient.propose([named('scope@1', 'x')])
       const writes: readonly [
         string,
         'registry:propose' | 'registry:approve' | 'registry:commit' | 'registry:anchor' | 'registry:admin',
@@ -113,7 +113,7 @@ for (const disk of ['virtual', 'memory'] as const) {
     })
 
     test('GET /registry/head and /registry/{version} have tags; versions never change', async () => {
-      const facts = await story.publish([named('tags@1', 'x')], [ALICE])
+      const facts = await quorumClient.publish([named('tags@1', 'x')], [ALICE])
       const head = await ask('GET', '/registry/head', { token: null })
       assert.equal(head.fields()['version'], facts.version)
       assert.equal(head.headers['cache-control'], 'public, no-cache')
@@ -131,14 +131,14 @@ for (const disk of ['virtual', 'memory'] as const) {
 
     test('GET /registry/names/{name} says what a name means, and meant', async () => {
       const first = named('moves@1', 'one')
-      const before = await story.publish([first], [ALICE])
+      const before = await quorumClient.publish([first], [ALICE])
       const second = named('moves@1', 'two', itemHash(first))
-      const moved = await story.publish([second], [BOB])
+      const moved = await quorumClient.publish([second], [BOB])
       const gone = { kind: 'name', id: 'moves@1', prev: itemHash(second), deleted: true } as const
       const now = await ask('GET', '/registry/names/moves@1', { token: null })
       assert.deepEqual(now.json(), { name: 'moves@1', version: moved.version, item: second })
       assert.equal(now.headers['etag'], `"${itemHash(second)}"`)
-      const removed = await story.publish([gone], [ALICE])
+      const removed = await quorumClient.publish([gone], [ALICE])
       isProblem(await ask('GET', '/registry/names/moves@1'), 404, 'NotFound')
       const at = async (version: number): Promise<Answer> => await ask('GET', `/registry/names/moves@1?at=${version}`)
       assert.deepEqual((await at(before.version)).json(), { name: 'moves@1', version: before.version, item: first })
@@ -164,8 +164,8 @@ for (const disk of ['virtual', 'memory'] as const) {
 
     test('GET /registry/proposals pages through what is open, and shows one whole', async () => {
       const opened: Opened[] = []
-      for (let at = 0; at < 5; at += 1) opened.push(await story.propose([named(`page-${at}@1`, 'x')]))
-      await story.approve(opened[0]!, ALICE)
+      for (let at = 0; at < 5; at += 1) opened.push(await quorumClient.propose([named(`page-${at}@1`, 'x')]))
+      await quorumClient.approve(opened[0]!, ALICE)
       interface Page {
         readonly proposals: readonly { readonly proposal_id: string; readonly quorum: { approved: string[] } }[]
         readonly cursor: number | null
@@ -185,7 +185,7 @@ for (const disk of ['virtual', 'memory'] as const) {
       const shown = (await ask('GET', `/registry/proposals/${ids[0]!}`, { token: null })).fields()
       assert.deepEqual([shown['status'], shown['signing_input']], ['open', opened[0]!.signing_input])
       assert.deepEqual((shown['quorum'] as { approved: string[] }).approved, [ALICE.id])
-      const done = (await story.commit(opened[0]!)).json() as VersionFacts
+      const done = (await quorumClient.commit(opened[0]!)).json() as VersionSummary
       const after = (await ask('GET', `/registry/proposals/${ids[0]!}`)).fields()
       assert.deepEqual([after['status'], after['version']], ['committed', done.version])
       isProblem(await ask('GET', '/registry/proposals?limit=0'), 400, 'Malformed')

@@ -1,12 +1,13 @@
 /** Stopping: what was accepted is finished or answered, nothing is stranded, nothing is left behind. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareLive, Deadline, isKind, type LiveEntry } from '@cairn/kernel'
+import { Deadline, isKind } from '@cairn/kernel'
+import { compareLive, type LiveEntry } from '@cairn/kernel/testing'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import { REGISTRY_TOPOLOGY } from '../src/topology.ts'
 import { TestService } from './harness.ts'
-import { ALICE, named, rootsOf, Story } from './signers.ts'
+import { ALICE, named, QuorumClient, rootsOf } from './signers.ts'
 
 const OPTIONS = rootsOf(1, [ALICE])
 
@@ -14,8 +15,8 @@ test('commands under way and in the queue are finished; new requests are refused
   const shut = gates()
   const service = await TestService.start({ ...OPTIONS, wrap: (platform) => gated(platform, shut) })
   shut.writes.shut()
-  const story = new Story(service, 'send')
-  const proposals = Array.from({ length: 20 }, async (_, at) => await story.propose([named(`n-${at}@1`, 'x')]))
+  const quorum = new QuorumClient(service, 'send')
+  const proposals = Array.from({ length: 20 }, async (_, at) => await quorum.propose([named(`n-${at}@1`, 'x')]))
   await service.world.clock.settle()
   const stopping = service.running.stop()
   await service.world.clock.settle()
@@ -36,9 +37,9 @@ test('at the drain deadline what still waits is answered 503; the batch under wa
   const wrap = (platform: TestService['platform']): TestService['platform'] => gated(platform, shut)
   const config = { ...OPTIONS.config, drive_timeout: '10s', ingress: { request_timeout: '60s' } } as const
   const service = await TestService.start({ ...OPTIONS, config, wrap })
-  const story = new Story(service)
-  const opened = await story.propose([named('a@1', 'x')])
-  await story.approve(opened, ALICE)
+  const quorum = new QuorumClient(service)
+  const opened = await quorum.propose([named('a@1', 'x')])
+  await quorum.approve(opened, ALICE)
   shut.writes.shut()
   const commit = service.send('POST', `/registry/commit/${opened.proposal_id}`)
   await service.world.clock.settle()
@@ -50,7 +51,7 @@ test('at the drain deadline what still waits is answered 503; the batch under wa
   await service.world.run(service.platform.workers.close())
   service.machine.kill()
   const again = await TestService.start(OPTIONS, service.world, service.machine)
-  assert.equal((await new Story(again).commit(opened)).fields()['version'], 1)
+  assert.equal((await new QuorumClient(again).commit(opened)).fields()['version'], 1)
   await again.stop()
 })
 
@@ -62,9 +63,9 @@ test('a commit whose checkpoint the drive refuses is answered as soon as the dra
     if (armed && point === 'signed') shut.writes.shut()
   }
   const service = await TestService.start({ ...OPTIONS, config, reach, wrap: (platform) => gated(platform, shut) })
-  const story = new Story(service)
-  const opened = await story.propose([named('a@1', 'x')])
-  await story.approve(opened, ALICE)
+  const quorum = new QuorumClient(service)
+  const opened = await quorum.propose([named('a@1', 'x')])
+  await quorum.approve(opened, ALICE)
   armed = true
   const beganAt = service.platform.clock.now()
   const asked = service.parts.intake.ask(

@@ -6,7 +6,7 @@ import { systemCrypto } from '@cairn/platform'
 import { parseNote } from '@cairn/tlog'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { TestService, tokenFor } from './harness.ts'
-import { ALICE, address, named, rootsOf, Story } from './signers.ts'
+import { ALICE, address, named, QuorumClient, rootsOf } from './signers.ts'
 import { cosignature, WITNESS, WITNESSED } from './witness.ts'
 
 const ROOTS = rootsOf(1, [ALICE])
@@ -23,7 +23,7 @@ test('a witness puts its line under the checkpoint: proofs say so, until the log
   const config = { ...ROOTS.config, ...WITNESSED, checkpoint_interval: '1m' }
   const options = { ...ROOTS, config }
   const service = await TestService.start(options)
-  await new Story(service).publish([named('a@1', 'x')], [ALICE])
+  await new QuorumClient(service).publish([named('a@1', 'x')], [ALICE])
   const line = cosignature(await noteOf(service))
   const cosigned = await service.ask('POST', '/log/cosignatures', { body: line, token: tokenFor(['registry:anchor']) })
   assert.deepEqual([cosigned.status, cosigned.json()], [202, { size: 4 }])
@@ -57,7 +57,7 @@ test('a witness puts its line under the checkpoint: proofs say so, until the log
 test('lines of strangers, of another checkpoint, or none at all are refused, and nothing changes', async () => {
   const service = await TestService.start({ ...ROOTS, config: { ...ROOTS.config, ...WITNESSED } })
   const old = cosignature(await noteOf(service))
-  await new Story(service).publish([named('a@1', 'x')], [ALICE])
+  await new QuorumClient(service).publish([named('a@1', 'x')], [ALICE])
   const before = await noteOf(service)
   isProblem(await service.ask('POST', '/log/cosignatures', { body: old }), 422, 'InvalidSig')
   const stranger = cosignature(before).replace('witness.example/w1', 'witness.example/w2')
@@ -71,7 +71,7 @@ test('with pq.mode = "hybrid" every checkpoint has an ML-DSA-44 signature too, w
   const options = { ...ROOTS, config: { ...ROOTS.config, pq: { mode: 'hybrid' } } } as const
   const before = await TestService.start(ROOTS)
   const service = await before.restart(options)
-  await new Story(service).publish([named('a@1', 'x')], [ALICE])
+  await new QuorumClient(service).publish([named('a@1', 'x')], [ALICE])
   const trust = await trustOf(service)
   assert.deepEqual(
     trust.logKeys.map(({ type }) => type),
@@ -82,7 +82,7 @@ test('with pq.mode = "hybrid" every checkpoint has an ML-DSA-44 signature too, w
   const verdict = verifyProof(proof, trust, systemCrypto, { now })
   assert.equal(verdict.kind, 'verified', JSON.stringify(verdict))
   const plain = await service.restart(ROOTS)
-  await new Story(plain).publish([named('b@1', 'x')], [ALICE])
+  await new QuorumClient(plain).publish([named('b@1', 'x')], [ALICE])
   const without = parseProof((await plain.ask('GET', '/registry/proof/name/b@1')).body)
   const refused = verifyProof(without, trust, systemCrypto, { now })
   assert.ok(refused.kind === 'refused' && refused.code === 'checkpoint_signature', JSON.stringify(refused))

@@ -5,7 +5,7 @@ import { systemCrypto } from '@cairn/platform'
 import { type Address, addressOf, toBase64url } from '@cairn/wire'
 import { type Answer } from '../../../verify/virtual/answer.ts'
 import { type Asking } from '../../../verify/virtual/virtual-service.ts'
-import type { VersionFacts } from '../src/domain/versions.ts'
+import type { VersionSummary } from '../src/domain/ledger.ts'
 import type { ServiceOptions, TestService } from './harness.ts'
 
 export interface TestSigner extends Signer {
@@ -64,7 +64,7 @@ export function sign(input: string, { algo, seed }: TestSigner): string {
 }
 
 /** What people do with a registry, through `ask` (time passes) or `send` (somebody else lets it). */
-export class Story {
+export class QuorumClient {
   readonly #send: Send
 
   constructor(service: TestService, mode: 'ask' | 'send' = 'ask') {
@@ -87,11 +87,11 @@ export class Story {
   }
 
   /** All of it: the version these items became. */
-  async publish(items: readonly Item[], by: readonly TestSigner[], more: object = {}): Promise<VersionFacts> {
+  async publish(items: readonly Item[], by: readonly TestSigner[], more: object = {}): Promise<VersionSummary> {
     const opened = await this.propose(items, more)
     for (const each of by) assert.equal((await this.approve(opened, each)).status, 200)
     const committed = await this.commit(opened)
     assert.equal(committed.status, 201, committed.body.toString())
-    return committed.json() as VersionFacts
+    return committed.json() as VersionSummary
   }
 }

@@ -5,11 +5,12 @@
  *     life 1: load ── crash at a random call ──▶ life 2: everything told in life 1 holds; load ── crash ──▶ …
  */
 import assert from 'node:assert/strict'
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Item, itemHash } from '@cairn/names'
 import { liveThrough } from '../../../verify/virtual/lives.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
-import type { VersionFacts } from '../src/domain/versions.ts'
+import type { VersionSummary } from '../src/domain/ledger.ts'
 import { TestService } from './harness.ts'
 import { ALICE, BOB, named, type Opened, rootsOf, sign, signer } from './signers.ts'
 
@@ -35,9 +36,9 @@ interface Pending {
 }
 
 /** What was told to anybody. */
-interface Book {
+interface Oracle {
   /** By proposal, the answer to its commit. */
-  readonly committed: Map<string, VersionFacts>
+  readonly committed: Map<string, VersionSummary>
   /** Open, as far as their client knows. */
   readonly pending: Pending[]
   highest: number
@@ -53,7 +54,7 @@ export async function simulateRegistry(seed: number, options: SimulationOptions)
   return await simulate(seed, async (world) => {
     const machine = world.machine('node')
     const random = new SeededRandom(world.nextSeed())
-    const book: Book = { committed: new Map(), pending: [], highest: 0 }
+    const oracle: Oracle = { committed: new Map(), pending: [], highest: 0 }
     const clients = Array.from(
       { length: CLIENTS },
       (_, at): Client => ({
@@ -67,25 +68,25 @@ export async function simulateRegistry(seed: number, options: SimulationOptions)
       faultRate: options.faultRate,
       crashAfter: () => 5 + Math.floor(random.next() * 60),
       open: async () => await TestService.open(OPTIONS, world, machine),
-      audit: async (service) => await audit(service, book),
-      load: (service) => clients.map(async (client) => await work(service, client, book, options.operations)),
+      audit: async (service) => await audit(service, oracle),
+      load: (service) => clients.map(async (client) => await work(service, client, oracle, options.operations)),
     })
   })
 }
 
-async function work(service: TestService, client: Client, book: Book, count: number): Promise<void> {
+async function work(service: TestService, client: Client, oracle: Oracle, count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) {
     const dice = client.random.next()
-    const pending = book.pending[Math.floor(client.random.next() * book.pending.length)]
-    if (dice < 0.4) await publish(service, client, book)
+    const pending = oracle.pending[Math.floor(client.random.next() * oracle.pending.length)]
+    if (dice < 0.4) await publish(service, client, oracle)
     else if (dice < 0.5 && pending !== undefined) await approve(service, client.random, pending)
     // A commit that was asked for before, answered or not, or of what nobody has approved yet.
-    else if (dice < 0.7 && pending !== undefined) await commit(service, book, pending)
-    else await audit(service, book)
+    else if (dice < 0.7 && pending !== undefined) await commit(service, oracle, pending)
+    else await audit(service, oracle)
   }
 }
 
-async function publish(service: TestService, client: Client, book: Book): Promise<void> {
+async function publish(service: TestService, client: Client, oracle: Oracle): Promise<void> {
   const current = await service.send('GET', `/registry/names/${client.name}`)
   const prev = current.status === 200 ? itemHash((current.json() as { item: Item }).item) : null
   client.meaning += 1
@@ -93,10 +94,10 @@ async function publish(service: TestService, client: Client, book: Book): Promis
   const proposed = await service.send('POST', '/registry/proposals', { body })
   if (proposed.status !== 202) return assert.match(`${proposed.status} ${proposed.code}`, REFUSED)
   const pending: Pending = { opened: proposed.json() as Opened, sent: new Set(), told: new Set() }
-  book.pending.push(pending)
+  oracle.pending.push(pending)
   // Sometimes others approve later, maybe in another life.
   while (pending.told.size < QUORUM && client.random.next() < 0.9) await approve(service, client.random, pending)
-  await commit(service, book, pending)
+  await commit(service, oracle, pending)
 }
 
 async function approve(service: TestService, random: Random, { opened, sent, told }: Pending): Promise<void> {
@@ -108,9 +109,9 @@ async function approve(service: TestService, random: Random, { opened, sent, tol
   else assert.match(`${status} ${code}`, REFUSED)
 }
 
-async function commit(service: TestService, book: Book, { opened, sent, told }: Pending): Promise<void> {
+async function commit(service: TestService, oracle: Oracle, { opened, sent, told }: Pending): Promise<void> {
   const approvals = told.size
-  const { committed } = book
+  const { committed } = oracle
   const answer = await service.send('POST', `/registry/commit/${opened.proposal_id}`)
   const known = committed.get(opened.proposal_id)
   if (answer.status !== 201) {
@@ -120,21 +121,21 @@ async function commit(service: TestService, book: Book, { opened, sent, told }: 
     return
   }
   assert.ok(sent.size >= QUORUM, 'too few have approved')
-  const facts = answer.json() as VersionFacts
+  const facts = answer.json() as VersionSummary
   if (known !== undefined) assert.deepEqual(facts, known, 'the same answer')
   for (const [id, other] of committed)
     if (other.version === facts.version) assert.equal(id, opened.proposal_id, 'one proposal for each version')
   committed.set(opened.proposal_id, facts)
-  book.highest = Math.max(book.highest, facts.version)
+  oracle.highest = Math.max(oracle.highest, facts.version)
 }
 
 /** Everything that was told is still so, and HEAD never goes back. */
-async function audit(service: TestService, book: Book): Promise<void> {
-  const head = (await service.send('GET', '/registry/head')).json() as VersionFacts
-  for (const facts of book.committed.values()) {
+async function audit(service: TestService, oracle: Oracle): Promise<void> {
+  const head = (await service.send('GET', '/registry/head')).json() as VersionSummary
+  for (const facts of oracle.committed.values()) {
     assert.ok(facts.version <= head.version, `version ${facts.version} was acknowledged, HEAD is ${head.version}`)
     assert.deepEqual(service.parts.ledger.facts(facts.version), facts)
   }
-  assert.ok(head.version >= book.highest, 'HEAD never goes back')
-  book.highest = head.version
+  assert.ok(head.version >= oracle.highest, 'HEAD never goes back')
+  oracle.highest = head.version
 }

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Broadcast, type TaskBody } from '@cairn/kernel'
-import { isStream } from '@cairn/platform'
+import { isStream } from '@cairn/platform/testing'
 import { Gate } from '../../../verify/virtual/disk/gated-disk.ts'
 import type { RegistryParts } from '../src/parts.ts'
 import type { Committed } from '../src/tasks/committer.ts'
 import { Publisher } from '../src/tasks/publisher.ts'
 import { TestService } from './harness.ts'
-import { ALICE, named, rootsOf, Story } from './signers.ts'
+import { ALICE, named, QuorumClient, rootsOf } from './signers.ts'
 
 const ONE_OF_ONE = rootsOf(1, [ALICE])
 
@@ -61,8 +61,9 @@ class Reader {
 }
 
 async function versions(service: TestService, count: number, from = 0): Promise<void> {
-  const story = new Story(service, 'send')
-  const publish = async (at: number): Promise<unknown> => await story.publish([named(`n-${from + at}@1`, 'x')], [ALICE])
+  const quorum = new QuorumClient(service, 'send')
+  const publish = async (at: number): Promise<unknown> =>
+    await quorum.publish([named(`n-${from + at}@1`, 'x')], [ALICE])
   for (let at = 0; at < count; at += 64) {
     const batch = Array.from({ length: Math.min(64, count - at) }, async (_, each) => await publish(at + each))
     await service.world.run(Promise.all(batch))
@@ -73,7 +74,7 @@ test('a subscriber hears every version from now on, with its id, and a heartbeat
   const service = await TestService.start(ONE_OF_ONE)
   const reader = await Reader.open(service)
   assert.equal(await reader.raw(service), ': heartbeat\n\n')
-  const facts = await new Story(service).publish([named('a@1', 'x')], [ALICE])
+  const facts = await new QuorumClient(service).publish([named('a@1', 'x')], [ALICE])
   const { id, event, data } = await reader.next(service)
   assert.deepEqual([id, event, data?.version, data?.hash], ['1', 'registry.update', 1, facts.hash])
   assert.match(data?.corr_id ?? '', /^[0-9A-Z]{26}$/)

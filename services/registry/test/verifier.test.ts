@@ -8,15 +8,15 @@ import { leafHash } from '@cairn/tlog'
 import { writeFile } from '../../../verify/virtual/virtual-service.ts'
 import { isLeaf, KIND, leafDraft, numberOf } from '../src/domain/record.ts'
 import { DIRECTORY, TestService } from './harness.ts'
-import { ALICE, named, rootsOf, Story } from './signers.ts'
+import { ALICE, named, QuorumClient, rootsOf } from './signers.ts'
 
 const OPTIONS = rootsOf(1, [ALICE])
 const SEGMENT = `${DIRECTORY}/journal/0000000001.seg`
 
 async function withVersions(count: number): Promise<TestService> {
   const service = await TestService.start(OPTIONS)
-  const story = new Story(service)
-  for (let at = 0; at < count; at += 1) await story.publish([named(`n-${at}@1`, `meaning ${at}`)], [ALICE])
+  const quorumClient = new QuorumClient(service)
+  for (let at = 0; at < count; at += 1) await quorumClient.publish([named(`n-${at}@1`, `meaning ${at}`)], [ALICE])
   return service
 }
 
@@ -61,7 +61,7 @@ describe('the deep verifier', () => {
     const again = await service.restart(OPTIONS)
     await again.sleep(1000)
     assert.equal(again.metric('registry_verified_entries_total'), 0, 'nothing new')
-    await new Story(again).publish([named('more@1', 'x')], [ALICE])
+    await new QuorumClient(again).publish([named('more@1', 'x')], [ALICE])
     await again.sleep(1000)
     assert.deepEqual([again.metric('registry_verified_entries_total'), again.parts.verifier.report().progress], [3, 1])
     await again.ask('POST', '/admin/verify')

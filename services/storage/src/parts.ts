@@ -4,31 +4,27 @@
  *     one drive, no peers ─▶ objects, chunks and commits are those of its store
  *     more than that ──────▶ the same interfaces over all targets (`replication/`)
  */
-
 import { Bus, CairnError, type Runtime, Watch } from '@cairn/kernel'
 import { makeDirectories, type Platform, type ServiceHost } from '@cairn/platform'
 import { KIND } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import type { StorageConfig } from './config.ts'
-import type { ChunkSource } from './domain/chunk-reader.ts'
+import { DiskWorkPool } from './disk-work-pool.ts'
 import { type CommitPlace, ManifestCommits } from './domain/manifest-commit.ts'
-import { ObjectReader } from './domain/object-reader.ts'
-import { ObjectWriter, type Writer } from './domain/object-writer.ts'
-import type { Objects } from './domain/objects.ts'
-import { type Pace, type Repaired, Repairs } from './domain/repairs.ts'
+import { type ChunkSource, type ObjectCatalog, ObjectReader } from './domain/object-reader.ts'
+import { type ObjectSink, ObjectWriter } from './domain/object-writer.ts'
+import { type Repaired, type RepairPace, RepairQueue } from './domain/repair-queue.ts'
 import { checkDomains, erasureCodeOf } from './erasure/open-erasure.ts'
 import { openReplication, type Replication } from './replication/open-replication.ts'
 import { DriveTarget } from './targets/drive-target.ts'
 import { Drives } from './targets/drives.ts'
 import { LocalDrive } from './targets/local-drive.ts'
-import { OwnChunks } from './targets/own-chunks.ts'
-import { OwnCopies } from './targets/own-copies.ts'
+import { OwnChunks, OwnCopies } from './targets/own-copies.ts'
 import { PeersGate } from './targets/peers-gate.ts'
-import { SettledDeletes } from './targets/settled-deletes.ts'
+import { SettledDeletes } from './targets/target.ts'
 import type { Placement } from './tasks/placement-client.ts'
 import { Scrubs } from './tasks/scrubs.ts'
 import { STORAGE_TOPOLOGY } from './topology.ts'
-import { Work } from './work.ts'
 
 export interface StorageEvents {
   'storage.ingest': {
@@ -53,18 +49,18 @@ export interface StorageParts {
   /** Chunks on the drives of this node. */
   readonly ownChunks: ChunkSource
   /** Objects of every target. */
-  readonly objects: Objects
+  readonly objects: ObjectCatalog
   /** Chunks of the objects of every target. */
   readonly chunks: ChunkSource
   readonly reader: ObjectReader
-  readonly writer: Writer
+  readonly writer: ObjectSink
   readonly commits: ManifestCommits
   /** How an upload becomes an object whose chunks are on this drive. */
   readonly commitPlace: (landing: DriveTarget) => CommitPlace
-  readonly work: Work
-  readonly repairs: Repairs
+  readonly work: DiskWorkPool
+  readonly repairs: RepairQueue
   /** Writes a damaged chunk of a drive again, if there is another copy. */
-  readonly heal: (drive: LocalDrive, chunk: Address, pace: Pace) => Promise<Repaired>
+  readonly heal: (drive: LocalDrive, chunk: Address, pace: RepairPace) => Promise<Repaired>
   readonly placement: Watch<Placement | undefined>
   readonly events: Bus<StorageEvents>
   readonly scrubs: Scrubs
@@ -74,23 +70,23 @@ export interface StorageParts {
   readonly close: () => Promise<void>
 }
 
-export type PartsHost = Pick<ServiceHost<StorageConfig>, 'platform' | 'directory' | 'config'>
+export type StoragePartsHost = Pick<ServiceHost<StorageConfig>, 'platform' | 'directory' | 'config'>
 
 /** What a node calls itself that has no peers to tell. */
-const ALONE = 'self'
+const SELF_NODE = 'self'
 
 /** Opens the drives and everything around them; no task runs yet. */
-export async function openParts(host: PartsHost): Promise<StorageParts> {
+export async function openParts(host: StoragePartsHost): Promise<StorageParts> {
   const { platform, config } = host
   checkPeers(config.current)
-  const work = new Work(platform)
-  const repairs = new Repairs(platform)
+  const work = new DiskWorkPool(platform)
+  const repairs = new RepairQueue(platform)
   const events = new Bus<StorageEvents>(platform, STORAGE_TOPOLOGY)
   const deletes = new SettledDeletes()
   const drives = await openDrives(host, repairs, deletes)
   const { durability, placement } = config.current
   const scrubs = new Scrubs(platform, drives.all, repairs, durability.scrub_pacing)
-  const { id: node = ALONE, region = '', weight: nodeWeight } = placement
+  const { id: node = SELF_NODE, region = '', weight: nodeWeight } = placement
   const identity = { node, region, nodeWeight }
   const isProved: Scrubs['proves'] = (drive, id, lsn) => scrubs.proves(drive, id, lsn)
   const targets = drives.all.map((drive) => new DriveTarget(platform, drive, { ...identity, isProved }))
@@ -102,7 +98,7 @@ export async function openParts(host: PartsHost): Promise<StorageParts> {
     keepMs: durability.tombstone_keep,
   })
   const replication = openReplication(host, { drives, gate: peersGate, deletes, targets, own, repairs })
-  const data = replication ?? alone(platform, drives)
+  const data = replication ?? openSingleDrive(platform, drives)
   return {
     runtime: platform,
     config: () => config.current,
@@ -132,7 +128,7 @@ export async function openParts(host: PartsHost): Promise<StorageParts> {
 }
 
 /** Refuses what `openParts` would refuse of the configuration, without opening a drive. */
-export async function checkParts({ platform, directory, config }: PartsHost): Promise<void> {
+export async function checkParts({ platform, directory, config }: StoragePartsHost): Promise<void> {
   const { drives, peers } = config.current
   checkPeers(config.current)
   const settings = (drives.length === 0 ? [directory] : drives).map((drive) =>
@@ -188,7 +184,7 @@ async function mustBeListed({ disk }: Platform, directory: string): Promise<void
 type Data = Pick<StorageParts, 'objects' | 'chunks' | 'writer' | 'commitPlace' | 'heal'>
 
 /** One target: its store is all there is. */
-function alone(platform: Platform, drives: Drives): Data {
+function openSingleDrive(platform: Platform, drives: Drives): Data {
   const [drive] = drives.all
   if (drive === undefined) throw new TypeError('A node has a drive.')
   const { storage, chunks } = drive.contents
@@ -213,8 +209,8 @@ function alone(platform: Platform, drives: Drives): Data {
 }
 
 async function openDrives(
-  { platform, directory, config }: PartsHost,
-  repairs: Repairs,
+  { platform, directory, config }: StoragePartsHost,
+  repairs: RepairQueue,
   deletes: SettledDeletes,
 ): Promise<Drives> {
   const { drives: configured, peers, durability, cache_bytes: cacheBytes, ...rest } = config.current

@@ -174,16 +174,16 @@ async function audit(service: TestService, { id, bytes, known, isMurky }: Thing)
     assert.notEqual(code, 'integrity', `${id.slice(0, 11)} is damaged everywhere`)
     return
   }
-  const story = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''}`
-  if (status === 200) assert.ok(body.equals(bytes) && known !== 'never', story)
-  else assert.ok(status === 404 && (known !== 'there' || isMurky), story)
+  const message = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''}`
+  if (status === 200) assert.ok(body.equals(bytes) && known !== 'never', message)
+  else assert.ok(status === 404 && (known !== 'there' || isMurky), message)
 }
 
 /** With everything back and time to repair, every node says the same, and what the client was told. */
 export async function mustHold(service: TestService, { id, bytes, known }: Thing, where: string): Promise<number> {
   const { status, code, body } = await service.send('GET', `/o/${id}`, { token: null })
-  const story = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''} at ${where}`
-  if (status === 200) assert.ok(body.equals(bytes) && (known === 'there' || known === 'unsure'), story)
-  else assert.ok(status === 404 && known !== 'there', story)
+  const message = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''} at ${where}`
+  if (status === 200) assert.ok(body.equals(bytes) && (known === 'there' || known === 'unsure'), message)
+  else assert.ok(status === 404 && known !== 'there', message)
   return status
 }

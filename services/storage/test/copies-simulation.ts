@@ -7,7 +7,7 @@
  * One thing at a time: two copies survive the loss of one. What was told before and while it is away must hold after.
  */
 import assert from 'node:assert/strict'
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { untilContent } from '../../../verify/virtual/content.ts'
 import { type SimulationReport, simulate } from '../../../verify/virtual/simulate.ts'
 import { load, mustBeHeldAsTold, mustHold, settle, type Thing, thingsOf } from './copies-ledger.ts'

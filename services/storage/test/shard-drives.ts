@@ -6,8 +6,8 @@ import { type Address, addressOf } from '@cairn/wire'
 import { wrapDisk, wrapFile } from '../../../verify/virtual/disk/wrapped-disk.ts'
 import type { VirtualPlatform } from '../../../verify/virtual/machine.ts'
 import { VirtualWorld } from '../../../verify/virtual/world.ts'
-import { cutWhole } from '../src/domain/cut.ts'
-import type { PutResult, Writer } from '../src/domain/object-writer.ts'
+import { cutWhole } from '../src/domain/body-chunks.ts'
+import type { ObjectPutResult, ObjectSink } from '../src/domain/object-writer.ts'
 import type { ShardTarget } from '../src/erasure/shard-target.ts'
 import type { StripeCode } from '../src/erasure/stripe-core.ts'
 import type { StripeMap } from '../src/erasure/stripe-map.ts'
@@ -102,7 +102,7 @@ export class ShardScene {
     return new ShardScene(world, platform, loaded, drives, flips)
   }
 
-  writer(code: StripeCode, small: Writer = NO_SMALL): Writer {
+  writer(code: StripeCode, small: ObjectSink = NO_SMALL): ObjectSink {
     const version = this.#version
     const versions = {
       next: () => {
@@ -116,7 +116,7 @@ export class ShardScene {
     return new this.modules.StripeWriter(this.platform, { drives: this.shards, code, versions, small })
   }
 
-  async put(bytes: Uint8Array, code: StripeCode, chunkSize = CHUNK_SIZE): Promise<PutResult> {
+  async put(bytes: Uint8Array, code: StripeCode, chunkSize = CHUNK_SIZE): Promise<ObjectPutResult> {
     const request = { chunks: cutWhole(bytes, chunkSize), chunkSize, type: 'text/plain', expected: undefined }
     return await this.world.run(this.writer(code).put({ ...request, upload: `put ${addressOf(bytes)}`, owners: [] }))
   }
@@ -233,7 +233,7 @@ function inline(workers: VirtualPlatform['workers']): VirtualPlatform['workers']
   }
 }
 
-const NO_SMALL: Writer = {
+const NO_SMALL: ObjectSink = {
   put: async () => await Promise.reject(new Error('This object has less than one stripe.')),
 }
 

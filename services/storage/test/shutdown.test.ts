@@ -1,7 +1,7 @@
 /** Stopping: what was accepted is finished or answered, nothing is stranded, nothing is left behind. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compareLive, type LiveEntry } from '@cairn/kernel'
+import { compareLive, type LiveEntry } from '@cairn/kernel/testing'
 import { addressOf } from '@cairn/wire'
 import { isProblem, readAnswer } from '../../../verify/virtual/answer.ts'
 import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'

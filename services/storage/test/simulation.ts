@@ -5,7 +5,8 @@
  *     life 1: load ── crash at a random call ──▶ life 2: everything told in life 1 holds; load ── crash ──▶ …
  */
 import assert from 'node:assert/strict'
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Address, addressOf } from '@cairn/wire'
 import { type Answer } from '../../../verify/virtual/answer.ts'
 import { liveThrough } from '../../../verify/virtual/lives.ts'
@@ -169,13 +170,13 @@ async function audit(service: TestService, { id, bytes, known }: Thing): Promise
   const { status, code, body, broken } = await service.send('GET', `/o/${id}`, { token: null })
   // A drive that fails now may be read later; it never answers with other bytes, nor says that there is nothing.
   if (status === 503 || status === 504 || status === 429 || broken !== undefined) return false
-  const story = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''}`
+  const message = `${id.slice(0, 11)} was ${known}, and is ${status} ${code ?? ''}`
   if (status === 200) {
-    assert.ok(body.equals(bytes), story)
-    assert.ok(known === 'there' || known === 'unsure', story)
+    assert.ok(body.equals(bytes), message)
+    assert.ok(known === 'there' || known === 'unsure', message)
   } else {
-    assert.equal(status, 404, story)
-    assert.notEqual(known, 'there', story)
+    assert.equal(status, 404, message)
+    assert.notEqual(known, 'there', message)
   }
   return true
 }

@@ -29,7 +29,7 @@ const FILES_MAX = 3
 const NEEDED_SHARE = 0.15
 const SIZES = [1, 300, 1024, 1025, 8000, 40_000, 65_536, 65_537, 140_000]
 /** Two rounds of sweeper and compactor, while reads go on. */
-const UPKEEP_MS = 700
+const MAINTENANCE_MS = 700
 /** A note that is gone or cannot be read is as one that was never made; of an index something must be said. */
 const INDEX_FILE = /^(?:storage|edge)\/.*(?:\.idx$|(?:^|\/)(?:index|entries)\/|snapshot)/
 /** Of the damage, the part that is done to the index of storage. */
@@ -130,7 +130,7 @@ export class Campaign implements AsyncDisposable {
     const standing = wounds.filter(({ path, after }) => isStanding(join(this.#node.data, path), after))
     await this.#startAgain(wounds)
     await this.#checkAll('after the start')
-    await this.#upkeep()
+    await this.#maintain()
     await this.#checkAll('after sweep and compaction')
     await this.#mustBeSaid(standing)
   }
@@ -174,7 +174,7 @@ export class Campaign implements AsyncDisposable {
     const reading = this.#read(state)
     const wounds = this.#hurt()
     await this.#churn()
-    await this.#upkeep()
+    await this.#maintain()
     state.isOver = true
     await reading
     if (!this.#node.hasEnded) await this.#checkAll('while it runs')
@@ -190,10 +190,10 @@ export class Campaign implements AsyncDisposable {
     }
   }
 
-  async #upkeep(): Promise<void> {
+  async #maintain(): Promise<void> {
     if (this.#node.hasEnded) return
     await this.#node.request('storage', '/admin/scrub', { method: 'POST', admin: true }).catch(() => undefined)
-    await wait(UPKEEP_MS)
+    await wait(MAINTENANCE_MS)
   }
 
   async #end(isClean: boolean): Promise<void> {

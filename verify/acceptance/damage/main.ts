@@ -5,7 +5,8 @@
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { SeededRandom, SystemRandom } from '@cairn/kernel'
+import { SystemRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { guardRun } from '../../../tools/src/run-guard.ts'
 import { Campaign, type CampaignReport } from './campaign.ts'
 

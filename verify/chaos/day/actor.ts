@@ -1,5 +1,6 @@
 /** Somebody who asks a service all day, keeps what it was promised, and comes back for it in the evening. */
-import { type Random, SeededRandom, SystemClock, sleep } from '@cairn/kernel'
+import { type Random, SystemClock, sleep } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Answer, ConnectionLost, type HttpClient } from '../node/http-client.ts'
 import type { Tally } from './tally.ts'
 

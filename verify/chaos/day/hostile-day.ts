@@ -7,7 +7,8 @@
  */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { SeededRandom, SystemClock, sleep } from '@cairn/kernel'
+import { SystemClock, sleep } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { Actor, Scene } from './actor.ts'
 import { InteropActor } from './interop-actor.ts'
 import { Machines, SERVICES } from './machines.ts'

@@ -31,8 +31,8 @@ export class IndexActor implements Actor {
   }
 
   async check(): Promise<string> {
-    const book = JSON.parse(await readFile(join(this.#scene.data, 'index/book.json'), 'utf8')) as { pins: string[] }
-    const pinned = new Set(book.pins)
+    const saved = JSON.parse(await readFile(join(this.#scene.data, 'index/book.json'), 'utf8')) as { pins: string[] }
+    const pinned = new Set(saved.pins)
     for (const name of this.#ledger.names()) this.#ledger.found(name, pinned.has(name) ? 'present' : 'absent')
     for (const { name, address } of this.#names.committed.slice(-200)) {
       const answer = await askPatiently(this.#scene.client('index'), `/resolve/name:${name}`)

@@ -11,7 +11,7 @@ import type { Home, RunningNode } from '../../../node/test/running-node.ts'
 
 const CLOCK = new SystemClock()
 const STEP_MS = 100
-const PATIENCE_MS = 40_000
+const TIMEOUT_MS = 40_000
 
 export interface Answer {
   readonly status: number
@@ -111,7 +111,7 @@ export async function until<T>(what: string, ask: () => Promise<T>, isSo: (value
   for (;;) {
     const value = await ask()
     if (isSo(value)) return value
-    if (CLOCK.now() - beganAt > PATIENCE_MS) throw new Error(`${what}: still ${JSON.stringify(value)}`)
+    if (CLOCK.now() - beganAt > TIMEOUT_MS) throw new Error(`${what}: still ${JSON.stringify(value)}`)
     await sleep(CLOCK, STEP_MS)
   }
 }

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { Caller, copyClient } from '@cairn/clients'
 import { Breakers } from '@cairn/kernel'
 import { COMPLIANCE } from '../../../packages/store/test/chunk-compliance.ts'
-import { PeerChunkStore } from '../../../services/storage/src/targets/peer-chunk-store.ts'
 import { ADMIN, TestService } from '../../../services/storage/test/harness.ts'
+import { PeerChunkStore } from '../../../services/storage/test/peer-chunk-store.ts'
 import { VirtualWorld } from '../../virtual/world.ts'
 
 describe('peer', () => {

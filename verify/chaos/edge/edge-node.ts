@@ -133,13 +133,13 @@ export async function eventually(what: () => Promise<Answer>, isRight: (answer: 
     const answer = await what()
     if (isRight(answer)) return answer
     const { status, body } = answer
-    assert.ok(performance.now() - startedAt < PATIENCE_MS, `still ${status} ${body.toString().slice(0, 200)}`)
+    assert.ok(performance.now() - startedAt < TIMEOUT_MS, `still ${status} ${body.toString().slice(0, 200)}`)
     await sleep(CLOCK, ASK_EVERY_MS)
   }
 }
 
 /** However busy the machine is. */
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 /** Whoever asks without a pause takes the processor from who is to answer. */
 const ASK_EVERY_MS = 20
 const CLOCK = new SystemClock()

@@ -7,7 +7,8 @@
  *       └── the next round ◀───────────────────────────────────────────────────────────────────────────────┤
  *           at the end: any drives away that may be lost, and everything that was told still holds ◀───────┘
  */
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import {
   load,
   mustBeHeldAsTold,

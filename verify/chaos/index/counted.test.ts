@@ -2,14 +2,14 @@
 import { Deadline } from '@cairn/kernel'
 import { type Address, addressOf } from '@cairn/wire'
 import { Peer } from '../../../packages/routing/test/peer.ts'
-import { type ProvokedRow, provokedRows, type Story } from '../../virtual/provoked-suite.ts'
+import { type MetricRow, type MetricScenario, metricRowsSuite } from '../../virtual/metric-coverage-suite.ts'
 import { fork } from './lying-registry.ts'
 import { scene } from './scene.ts'
 
 const object = (count: number): Address => addressOf(Buffer.from(`object ${count}`))
 
 /** A registry that goes on, stays as it is, cannot be asked, and lies. */
-const following: Story = async () => {
+const following: MetricScenario = async () => {
   const { registry, viewing } = await scene()
   await viewing.sleep(6000)
   registry.isGone = true
@@ -23,7 +23,7 @@ const following: Story = async () => {
 }
 
 /** A DHT of three, on the real clock: told, asked, asked in vain and too often; and one of nobody. */
-const dht: Story = async () => {
+const dht: MetricScenario = async () => {
   const { signal } = new AbortController()
   const [alone, middle, asker] = [900, 901, 903].map((number) => new Peer({ number }))
   const holder = new Peer({ number: 902, isFrozen: true })
@@ -51,7 +51,7 @@ const dht: Story = async () => {
     Math.max(...all.map((metrics) => metrics.value(name, labels) + metrics.value(`${name}_count`, labels)))
 }
 
-const PROVOKED: readonly ProvokedRow[] = [
+const METRIC_ROWS: readonly MetricRow[] = [
   ['index_registry_checks_total', { outcome: 'advanced' }, following],
   ['index_registry_checks_total', { outcome: 'unchanged' }, following],
   ['index_registry_checks_total', { outcome: 'unreachable' }, following],
@@ -67,4 +67,4 @@ const PROVOKED: readonly ProvokedRow[] = [
   ['dht_lookup_hops_histogram', { op: 'find_providers' }, dht],
 ]
 
-provokedRows(PROVOKED)
+metricRowsSuite(METRIC_ROWS)

@@ -6,7 +6,7 @@ import { SystemClock, sleep } from '@cairn/kernel'
 const BATCH = 500
 const CLOCK = new SystemClock()
 const LOOK_EVERY_MS = 20
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 export class Crowd implements AsyncDisposable {
   readonly #sockets: Socket[] = []
@@ -36,7 +36,7 @@ export class Crowd implements AsyncDisposable {
     for (let waited = 0; ; waited += LOOK_EVERY_MS) {
       const open = this.#sockets.filter(({ destroyed, readableEnded }) => !destroyed && !readableEnded).length
       if (isRight(open)) return
-      if (waited > PATIENCE_MS) throw new Error(`${open} connections are still open.`)
+      if (waited > TIMEOUT_MS) throw new Error(`${open} connections are still open.`)
       await sleep(CLOCK, LOOK_EVERY_MS)
     }
   }

@@ -6,7 +6,7 @@ import type { Breakers } from '@cairn/kernel'
 import { itemHash, parseProof, parseTrust, type TrustFile, verifyProof } from '@cairn/names'
 import { type Ingress, systemCrypto } from '@cairn/platform'
 import { TestService } from '../../../services/registry/test/harness.ts'
-import { ALICE, address, BOB, CAROL, named, rootsOf, Story } from '../../../services/registry/test/signers.ts'
+import { ALICE, address, BOB, CAROL, named, QuorumClient, rootsOf } from '../../../services/registry/test/signers.ts'
 import type { VirtualPlatform } from '../../virtual/machine.ts'
 import { Viewing } from './viewing.ts'
 
@@ -30,7 +30,7 @@ async function headOf(service: TestService): Promise<number> {
 
 test('a commit is resolvable within 200 ms, with a proof that holds offline and no longer after one flipped byte', async () => {
   const registry = await TestService.start(rootsOf(2, [ALICE, BOB, CAROL]))
-  const story = new Story(registry)
+  const quorum = new QuorumClient(registry)
   const viewing = new Viewing(
     registry.world,
     clientOf(() => registry),
@@ -40,7 +40,7 @@ test('a commit is resolvable within 200 ms, with a proof that holds offline and 
   let before: ReturnType<typeof named> | undefined
   for (let version = 1; version <= 5; version += 1) {
     const item = named('site@1.0', `meaning ${version}`, before === undefined ? null : itemHash(before))
-    await story.publish([item], [ALICE, CAROL])
+    await quorum.publish([item], [ALICE, CAROL])
     const committedAt = registry.world.clock.now()
     await viewing.reach(version)
     assert.equal(await viewing.meaning('site@1.0', trust), address(`meaning ${version}`))
@@ -69,14 +69,14 @@ test('a commit is resolvable within 200 ms, with a proof that holds offline and 
 
 test('a view that was off during 50 commits catches up exactly', async () => {
   const registry = await TestService.start(rootsOf(1, [ALICE, BOB]))
-  const story = new Story(registry)
+  const quorum = new QuorumClient(registry)
   const trust = await trustOf(registry)
   const meant = new Map<string, string>()
   const items = new Map<string, ReturnType<typeof named>>()
   const publish = async (name: string, meaning: string): Promise<void> => {
     const known = items.get(name)
     const item = named(name, meaning, known === undefined ? null : itemHash(known))
-    await story.publish([item], [BOB])
+    await quorum.publish([item], [BOB])
     items.set(name, item)
     meant.set(name, address(meaning))
   }
@@ -94,7 +94,7 @@ test('a view that was off during 50 commits catches up exactly', async () => {
   await first.stop()
   for (let count = 0; count < 50; count += 1) await publish(`name-${count % 20}@1`, `second ${count}`)
   const removed = items.get('name-3@1')!
-  await story.publish([{ kind: 'name', id: 'name-3@1', prev: itemHash(removed), deleted: true }], [ALICE])
+  await quorum.publish([{ kind: 'name', id: 'name-3@1', prev: itemHash(removed), deleted: true }], [ALICE])
   meant.delete('name-3@1')
   const second = new Viewing(
     registry.world,
@@ -116,7 +116,7 @@ test('a view that was off during 50 commits catches up exactly', async () => {
 
 test('many names at once are followed, and a proposal that was open while the view was off', async () => {
   const registry = await TestService.start(rootsOf(2, [ALICE, BOB, CAROL]))
-  const story = new Story(registry)
+  const quorum = new QuorumClient(registry)
   const viewing = new Viewing(
     registry.world,
     clientOf(() => registry),
@@ -124,13 +124,13 @@ test('many names at once are followed, and a proposal that was open while the vi
   await viewing.until('following')
   const trust = await trustOf(registry)
   const many = Array.from({ length: 60 }, (_, at) => named(`many-${at}@1`, `meaning ${at}`))
-  await story.publish(many, [ALICE, BOB])
-  const opened = await story.propose([named('late@1', 'late')])
-  await story.approve(opened, ALICE)
+  await quorum.publish(many, [ALICE, BOB])
+  const opened = await quorum.propose([named('late@1', 'late')])
+  await quorum.approve(opened, ALICE)
   await viewing.reach(1)
   await viewing.stop()
-  await story.approve(opened, CAROL)
-  assert.equal((await story.commit(opened)).status, 201)
+  await quorum.approve(opened, CAROL)
+  assert.equal((await quorum.commit(opened)).status, 201)
   const second = new Viewing(
     registry.world,
     clientOf(() => registry),
@@ -146,7 +146,7 @@ test('a registry that is stopped and comes back is followed again', async () => 
   const first = await TestService.start(rootsOf(1, [ALICE]))
   const { world, machine } = first
   const lives = [first]
-  await new Story(first).publish([named('site@1.0', 'one')], [ALICE])
+  await new QuorumClient(first).publish([named('site@1.0', 'one')], [ALICE])
   const trust = await trustOf(first)
   const viewing = new Viewing(
     world,
@@ -160,7 +160,7 @@ test('a registry that is stopped and comes back is followed again', async () => 
   machine.kill()
   const second = await TestService.start({}, world, machine)
   lives.push(second)
-  await new Story(second).publish([named('other@1', 'two')], [ALICE])
+  await new QuorumClient(second).publish([named('other@1', 'two')], [ALICE])
   await viewing.reach(2)
   assert.equal(await viewing.meaning('other@1', trust), address('two'))
   await viewing.stop()

@@ -1,7 +1,8 @@
 /** What the index's view of the registry takes over, and what it does not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deadline, VirtualClock } from '@cairn/kernel'
+import { Deadline } from '@cairn/kernel'
+import { VirtualClock } from '@cairn/kernel/testing'
 import { encodeProof, parseProof, verifyProof } from '@cairn/names'
 import { systemCrypto } from '@cairn/platform'
 import { encodeCheckpoint, encodeNote, noteSigner, parseCheckpoint, parseNote, signNote } from '@cairn/tlog'

@@ -7,13 +7,13 @@ import { itemHash, parseProof, parseTrust, type TrustFile, verifyProof } from '@
 import { type Ingress, systemCrypto } from '@cairn/platform'
 import { TestService as TestIndex } from '../../../services/index/test/harness.ts'
 import { TestService as TestRegistry } from '../../../services/registry/test/harness.ts'
-import { ALICE, address, BOB, CAROL, named, rootsOf, Story } from '../../../services/registry/test/signers.ts'
+import { ALICE, address, BOB, CAROL, named, QuorumClient, rootsOf } from '../../../services/registry/test/signers.ts'
 import type { VirtualPlatform } from '../../virtual/machine.ts'
 
 interface Node {
   readonly registry: TestRegistry
   readonly index: TestIndex
-  readonly story: Story
+  readonly quorum: QuorumClient
   readonly trust: TrustFile
   stop(): Promise<void>
 }
@@ -37,7 +37,7 @@ async function startNode(): Promise<Node> {
     await world.run(platform.workers.close())
     await registry.stop()
   }
-  return { registry, index, story: new Story(registry), trust, stop }
+  return { registry, index, quorum: new QuorumClient(registry), trust, stop }
 }
 
 function clientOf(runtime: VirtualPlatform, breakers: Breakers, { running }: TestRegistry) {
@@ -61,7 +61,7 @@ async function meaning({ index, trust }: Pick<Node, 'index' | 'trust'>, name: st
 
 test('a commit is there for the next question within 200 ms, whatever was cached before', async () => {
   const node = await startNode()
-  const { registry, story } = node
+  const { registry, quorum: story } = node
   assert.equal(await meaning(node, 'site@1.0'), '404 not_found')
   let before: ReturnType<typeof named> | undefined
   for (let version = 1; version <= 4; version += 1) {
@@ -84,7 +84,7 @@ test('a commit is there for the next question within 200 ms, whatever was cached
 
 test('a proof continues what the asker has seen, past the cache', async () => {
   const node = await startNode()
-  await node.story.publish([named('site@1.0', 'one')], [ALICE, BOB])
+  await node.quorum.publish([named('site@1.0', 'one')], [ALICE, BOB])
   await node.registry.sleep(100)
   assert.equal(await meaning(node, 'site@1.0'), address('one'))
   assert.equal(await meaning(node, 'site@1.0', '?from=2'), address('one'))
@@ -103,7 +103,7 @@ test('a registry on another machine is followed with its trust file, and not wit
     config: { ...rootsOf(1, [ALICE]).config, ingress: { hosts: ['node'] } },
   })
   const { world } = registry
-  await new Story(registry).publish([named('site@1.0', 'one')], [ALICE])
+  await new QuorumClient(registry).publish([named('site@1.0', 'one')], [ALICE])
   const bytes = (await registry.ask('GET', '/registry/trust', { token: null })).body
   const url = 'http://node:7073'
   const start = async (trusted: boolean): Promise<TestIndex> => {

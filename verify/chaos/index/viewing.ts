@@ -5,7 +5,7 @@ import { Breakers, Cancel, Deadline, KERNEL_METRICS, Supervisor } from '@cairn/k
 import { parseProof, type TrustFile, verifyProof } from '@cairn/names'
 import { systemCrypto } from '@cairn/platform'
 import type { NameAnswer } from '../../../services/index/src/domain/name-source.ts'
-import { REGISTRY_VIEW_METRICS } from '../../../services/index/src/registry-view/metrics.ts'
+import { REGISTRY_VIEW_METRICS } from '../../../services/index/src/metrics.ts'
 import { RegistryView, type RegistryViewStatus } from '../../../services/index/src/registry-view/registry-view.ts'
 import type { VirtualMachine, VirtualPlatform } from '../../virtual/machine.ts'
 import type { VirtualWorld } from '../../virtual/world.ts'
@@ -14,7 +14,7 @@ export const DIRECTORY = 'data/index/registry'
 const METRICS = { ...KERNEL_METRICS, ...REGISTRY_VIEW_METRICS }
 
 /** Virtual: what has not come to pass by then never will. */
-const PATIENCE_MS = 120_000
+const TIMEOUT_MS = 120_000
 
 export class Viewing {
   readonly world: VirtualWorld
@@ -52,7 +52,7 @@ export class Viewing {
   }
 
   async #within<T>(wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    using cancel = new Cancel({ deadline: Deadline.after(this.world.clock, PATIENCE_MS), operation: 'the view' })
+    using cancel = new Cancel({ deadline: Deadline.after(this.world.clock, TIMEOUT_MS), operation: 'the view' })
     return await this.world.run(wait(cancel.signal))
   }
 

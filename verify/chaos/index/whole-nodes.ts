@@ -9,7 +9,7 @@ import type { Home, RunningNode } from '../../../node/test/running-node.ts'
 
 const CLOCK = new SystemClock()
 const STEP_MS = 100
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 export interface NodeOptions {
   /** Multiaddresses it joins by. */
@@ -81,7 +81,7 @@ export class WholeNode {
     for (;;) {
       const providers = await this.providers(cid)
       if (providers.length > 0) return { providers, ms: Math.round(CLOCK.now() - startedAt) }
-      if (CLOCK.now() - startedAt > PATIENCE_MS) throw new Error(`${this.name} finds nobody who holds ${cid}.`)
+      if (CLOCK.now() - startedAt > TIMEOUT_MS) throw new Error(`${this.name} finds nobody who holds ${cid}.`)
       await sleep(CLOCK, STEP_MS)
     }
   }

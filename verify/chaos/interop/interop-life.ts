@@ -2,16 +2,8 @@
 import { createHmac } from 'node:crypto'
 import { Caller, InProcessTransport, storageClient } from '@cairn/clients'
 import { Breakers, Config, KERNEL_METRICS } from '@cairn/kernel'
-import {
-  type Authorizer,
-  capabilityAuthorizer,
-  INGRESS_METRICS,
-  inlineInflate,
-  isStream,
-  type Listen,
-  type Platform,
-  type RunningService,
-} from '@cairn/platform'
+import { capabilityAuthorizer, INGRESS_METRICS, type Listen, type Platform, type RunningService } from '@cairn/platform'
+import { type Authorizer, inlineInflate, isStream } from '@cairn/platform/testing'
 import { type Audience, createKeyring, deriveKeyring, mintAdminToken } from '@cairn/wire'
 import { type InteropConfig, interopSection } from '../../../services/interop/src/config.ts'
 import { INTEROP_METRICS } from '../../../services/interop/src/metrics.ts'
@@ -137,7 +129,7 @@ export class InteropLife {
       ],
       body: bytes === undefined ? undefined : once(bytes),
       peer: { address: '127.0.0.1', kind: 'tcp' },
-      door: 'service',
+      listenerKind: 'service',
       crowded: false,
       signal: new AbortController().signal,
     })

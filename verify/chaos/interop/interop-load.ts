@@ -3,7 +3,8 @@
  *
  *     sent N ─▶ accepted N | (nothing)        leased TOPIC N ID ATTEMPT ─▶ ack TOPIC N ID ─▶ acked TOPIC N ID
  */
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { AUTHORIZED, type InteropLife, signed, TOPICS } from './interop-life.ts'
 
 export type MarkSink = (mark: string) => void

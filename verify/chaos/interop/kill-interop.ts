@@ -4,7 +4,8 @@
  */
 import { writeSync } from 'node:fs'
 import { MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import { createPlatform, nodeLookup, openWorkers, serveNode, UndiciTransport } from '@cairn/platform'
+import { createPlatform, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
+import { serveNode } from '@cairn/platform/testing'
 import { ENVIRONMENT, InteropLife, LIFE_METRICS } from './interop-life.ts'
 import { loadInterop } from './interop-module.ts'
 

@@ -6,7 +6,7 @@
  *     for prefixes of the record, with unsynced changes kept, lost or torn, and the index of storage lost:
  *         open again ─▶ every 202 is there once, every acknowledgement holds, the audit is whole ─▶ it goes on
  */
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { CrashImage } from '../../virtual/disk/crash-images.ts'
 import type { VirtualMachine, VirtualPlatform } from '../../virtual/machine.ts'
 import { VirtualWorld } from '../../virtual/world.ts'
@@ -114,7 +114,7 @@ async function checkImage(seed: number, interop: InteropModule, image: CrashImag
     if (left.length > 0) throw new Error(`Left ${left.join(', ')}.`)
     return held
   } catch (cause) {
-    throw new Error(`Power cut, seed ${seed}, after event ${image.prefix} (${image.story}): ${String(cause)}`, {
+    throw new Error(`Power cut, seed ${seed}, after event ${image.prefix} (${image.fates}): ${String(cause)}`, {
       cause,
     })
   }

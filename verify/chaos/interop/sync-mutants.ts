@@ -51,13 +51,13 @@ export const SYNC_MUTANTS: readonly SourceMutant[] = [
   },
   {
     name: 'the header of a new segment is not synced',
-    file: 'packages/store/src/journal/new-segment.ts',
+    file: 'packages/store/src/journal/segment-files.ts',
     find: 'await directory.sync(file)',
     replace: '',
   },
   {
     name: 'the name of a new segment is not synced',
-    file: 'packages/store/src/journal/new-segment.ts',
+    file: 'packages/store/src/journal/segment-files.ts',
     find: 'await directory.syncNames()',
     replace: '',
   },

@@ -18,16 +18,15 @@ import {
   type TaskBody,
 } from '@cairn/kernel'
 import {
-  type Authorizer,
   capabilityAuthorizer,
   createPlatform,
   INGRESS_METRICS,
-  inlineInflate,
   nodeLookup,
   openWorkers,
   type Platform,
   UndiciTransport,
 } from '@cairn/platform'
+import { type Authorizer, inlineInflate } from '@cairn/platform/testing'
 import { type Audience, createKeyring, deriveKeyring, mintAdminToken } from '@cairn/wire'
 import { ChaosProxy } from '../proxy.ts'
 
@@ -190,13 +189,13 @@ export function fieldsOf({ body }: Told): Readonly<Record<string, unknown>> {
 export async function eventually<T>(
   what: () => T | Promise<T>,
   isSo: (value: T) => boolean,
-  patienceMs = 10_000,
+  timeoutMs = 10_000,
 ): Promise<T> {
   const startedAt = performance.now()
   for (;;) {
     const value = await what()
     if (isSo(value)) return value
-    if (performance.now() - startedAt > patienceMs) throw new Error(`Still ${JSON.stringify(value).slice(0, 300)}.`)
+    if (performance.now() - startedAt > timeoutMs) throw new Error(`Still ${JSON.stringify(value).slice(0, 300)}.`)
     await new Promise((resolve) => {
       setTimeout(resolve, 10)
     })

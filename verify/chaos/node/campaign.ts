@@ -7,7 +7,8 @@
  *
  * A service brings a `Subject`: what to ask its node, and how to hold it to the answers. Everything else is here.
  */
-import { type Random, SeededRandom, SystemClock } from '@cairn/kernel'
+import { type Random, SystemClock } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { Home } from '../../../node/test/running-node.ts'
 import { ConnectionLost } from './http-client.ts'
 import { NodeLife } from './node-life.ts'
@@ -21,12 +22,12 @@ export interface Subject {
   /** Throws unless the node has all that was promised, and nothing that was not asked for. */
   check(life: NodeLife): Promise<void>
   /** Watches for the work that nobody asks for over HTTP, which a kill should fall into as well. */
-  watchUpkeep(life: NodeLife): UpkeepWatch
+  watchMaintenance(life: NodeLife): MaintenanceWatch
   /** Done to the data of a dead node once in a while: what it may lose without losing anything. */
   damage(data: string): Promise<void>
 }
 
-export interface UpkeepWatch extends Disposable {
+export interface MaintenanceWatch extends Disposable {
   /** Called whenever such work begins. */
   onBegin: () => void
   /** Asked after the node is gone: which of it was under way, and how often it had come to its end. */
@@ -37,30 +38,30 @@ export interface KillReport {
   readonly kills: number
   /** For each kind of work: how many kills fell into it. */
   readonly fellInto: ReadonlyMap<string, number>
-  readonly upkeepFinished: number
+  readonly maintenanceFinished: number
   /** The same for people. */
   readonly text: string
 }
 
-/** When a life ends: some time after it was checked, or a moment after upkeep began, if it does in time. */
-type KillMoment = { readonly tag: 'after'; readonly ms: number } | { readonly tag: 'upkeep'; readonly ms: number }
+/** When a life ends: some time after it was checked, or a moment after maintenance began, if it does in time. */
+type KillMoment = { readonly tag: 'after'; readonly ms: number } | { readonly tag: 'maintenance'; readonly ms: number }
 
 const LIFE_MS_MIN = 100
 const LIFE_MS_MAX = 1_200
-const UPKEEP_MS_MAX = 60
-const UPKEEP_PATIENCE_MS = 5_000
+const MAINTENANCE_MS_MAX = 60
+const MAINTENANCE_TIMEOUT_MS = 5_000
 /** One in so many deaths also takes what may be lost. */
 const DAMAGE_EVERY = 10
 
 export async function runNodeKills(subject: Subject, kills: number, seed: number): Promise<KillReport> {
   const random = new SeededRandom(seed)
   const fellInto = new Map<string, number>()
-  let upkeepFinished = 0
+  let maintenanceFinished = 0
   await using home = await Home.make()
   for (let kill = 1; kill <= kills; kill += 1) {
     try {
       const death = await liveAndDie(home, subject, random)
-      upkeepFinished += death.finished
+      maintenanceFinished += death.finished
       for (const kind of death.underWay) fellInto.set(kind, (fellInto.get(kind) ?? 0) + 1)
       if (kill % DAMAGE_EVERY === 0) await subject.damage(`${home.path}/.cairn`)
     } catch (cause) {
@@ -74,40 +75,40 @@ export async function runNodeKills(subject: Subject, kills: number, seed: number
     await life.stop()
   }
   const phases = [...fellInto].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, count]) => `${kind} ${count}`)
-  const text = `${kills} kills; fell into ${phases.join('; ')}. Upkeep finished ${upkeepFinished} times`
-  return { kills, fellInto, upkeepFinished, text }
+  const text = `${kills} kills; fell into ${phases.join('; ')}. Maintenance finished ${maintenanceFinished} times`
+  return { kills, fellInto, maintenanceFinished: maintenanceFinished, text }
 }
 
-type Death = Awaited<ReturnType<UpkeepWatch['ended']>>
+type Death = Awaited<ReturnType<MaintenanceWatch['ended']>>
 
 /** One life; returns what it was doing when it ended. */
 async function liveAndDie(home: Home, subject: Subject, random: SeededRandom): Promise<Death> {
   const life = await NodeLife.begin(home, subject.environment)
   await subject.check(life)
-  using upkeep = subject.watchUpkeep(life)
+  using maintenance = subject.watchMaintenance(life)
   const moment = drawMoment(random)
   const underWay = new UnderWay()
   const load = untilKilled(life, subject.load(life, underWay, new SeededRandom(Math.floor(random.next() * 2 ** 32))))
-  await momentComes(moment, upkeep, load)
+  await momentComes(moment, maintenance, load)
   const hit = underWay.now()
   await life.kill()
   await load
-  const { underWay: work, finished } = await upkeep.ended()
+  const { underWay: work, finished } = await maintenance.ended()
   return { underWay: [...(hit.length === 0 ? ['nothing'] : hit), ...work], finished }
 }
 
 function drawMoment(random: Random): KillMoment {
-  if (random.next() < 0.5) return { tag: 'upkeep', ms: random.next() * UPKEEP_MS_MAX }
+  if (random.next() < 0.5) return { tag: 'maintenance', ms: random.next() * MAINTENANCE_MS_MAX }
   return { tag: 'after', ms: LIFE_MS_MIN + random.next() * (LIFE_MS_MAX - LIFE_MS_MIN) }
 }
 
 /** Resolves at the moment, or as soon as the load finds a fault. */
-async function momentComes(moment: KillMoment, upkeep: UpkeepWatch, load: Promise<void>): Promise<void> {
+async function momentComes(moment: KillMoment, maintenance: MaintenanceWatch, load: Promise<void>): Promise<void> {
   const clock = new SystemClock()
   const { promise, resolve, reject } = Promise.withResolvers<undefined>()
   const end = (ms: number) => clock.timer(ms, () => resolve(undefined))
-  const timers = [end(moment.tag === 'after' ? moment.ms : UPKEEP_PATIENCE_MS)]
-  if (moment.tag === 'upkeep') upkeep.onBegin = () => void timers.push(end(moment.ms))
+  const timers = [end(moment.tag === 'after' ? moment.ms : MAINTENANCE_TIMEOUT_MS)]
+  if (moment.tag === 'maintenance') maintenance.onBegin = () => void timers.push(end(moment.ms))
   load.catch(reject)
   try {
     await promise

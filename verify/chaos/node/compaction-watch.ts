@@ -5,10 +5,10 @@
  */
 import { type FSWatcher, watch } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import type { UpkeepWatch } from './campaign.ts'
+import type { MaintenanceWatch } from './campaign.ts'
 import type { NodeLife } from './node-life.ts'
 
-export class CompactionWatch implements UpkeepWatch {
+export class CompactionWatch implements MaintenanceWatch {
   onBegin: () => void = () => undefined
   readonly #life: NodeLife
   readonly #journal: string

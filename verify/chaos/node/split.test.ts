@@ -11,7 +11,7 @@ import { freePorts } from '../../../node/test/free-ports.ts'
 import { Home, type RunningNode } from '../../../node/test/running-node.ts'
 
 const CLOCK = new SystemClock()
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 const BYTES = 'kept by one process, named by another'
 
 let home: Home
@@ -37,7 +37,7 @@ interface Ready {
 
 /** What `/readyz` says, once it says that. */
 async function readyz(service: string, says: (ready: Ready) => boolean): Promise<Ready> {
-  const until = CLOCK.now() + PATIENCE_MS
+  const until = CLOCK.now() + TIMEOUT_MS
   for (;;) {
     const ready = JSON.parse((await ask(url(service), '/readyz')).body) as Ready
     if (says(ready)) return ready
@@ -101,7 +101,7 @@ describe('five processes', () => {
     assert.equal((await cairn('token', 'revoke', tid)).code, 0)
     const put = async (headers: Record<string, string>) =>
       (await ask(url('storage'), '/o', { method: 'POST', headers, body: 'x' })).status
-    const until = CLOCK.now() + PATIENCE_MS
+    const until = CLOCK.now() + TIMEOUT_MS
     const fresh = await bearer(home.path)
     const outcome = async () => [await put({ authorization: `Bearer ${token}` }), Math.floor((await put(fresh)) / 100)]
     while ((await outcome()).join(' ') !== '401 2') {

@@ -1,7 +1,8 @@
 /** Storage under a mixed load: puts of every way, deletes, holds, reads, over files small enough to be compacted often. */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Random, SeededRandom, SystemClock, sleep } from '@cairn/kernel'
+import { type Random, SystemClock, sleep } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { Ledger } from '../ledger.ts'
 import type { Subject } from './campaign.ts'
 import { CompactionWatch } from './compaction-watch.ts'
@@ -95,7 +96,7 @@ export class StorageSubject implements Subject {
     }
   }
 
-  watchUpkeep(life: NodeLife): CompactionWatch {
+  watchMaintenance(life: NodeLife): CompactionWatch {
     return new CompactionWatch(life, join(life.data, 'storage/journal'))
   }
 

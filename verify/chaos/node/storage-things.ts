@@ -1,5 +1,5 @@
 /** Objects to put: the same name always has the same bytes. */
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Address, addressOf, encodeManifest, ManifestBuilder } from '@cairn/wire'
 
 const CHUNK_BYTES = 64 * 1024

@@ -5,8 +5,9 @@
  */
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
-import { SeededRandom, SystemClock, sleep } from '@cairn/kernel'
-import type { Reach } from '../../../services/registry/src/domain/crash-points.ts'
+import { SystemClock, sleep } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
+import type { CrashPointHook } from '../../../services/registry/src/domain/crash-points.ts'
 import { openRealLife } from './real-life.ts'
 import { runLoad } from './registry-load.ts'
 import { encodeMark, type MarkSink } from './registry-marks.ts'
@@ -18,7 +19,7 @@ const [data = '', seed = '1', wanted = ''] = process.argv.slice(2)
 const mark: MarkSink = (each) => void writeSync(1, `${encodeMark(each)}\n`)
 const clock = new SystemClock()
 let times = 0
-const reach: Reach = async (point) => {
+const reach: CrashPointHook = async (point) => {
   if (point !== wanted) return
   times += 1
   if (times < (point.startsWith('mid-') ? 1 : TIMES_BEFORE)) return

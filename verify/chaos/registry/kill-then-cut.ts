@@ -4,9 +4,10 @@
  *
  *     life 1: load ─ killed at a point ─▶ life 2: opened, looked at ─ power cut ─▶ life 3: everything seen is there
  */
-import { KERNEL_METRICS, SeededRandom } from '@cairn/kernel'
+import { KERNEL_METRICS } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { INGRESS_METRICS } from '@cairn/platform'
-import type { CrashPoint, Reach } from '../../../services/registry/src/domain/crash-points.ts'
+import type { CrashPoint, CrashPointHook } from '../../../services/registry/src/domain/crash-points.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
 import type { VirtualMachine } from '../../virtual/machine.ts'
 import { VirtualWorld } from '../../virtual/world.ts'
@@ -47,7 +48,7 @@ async function loadUntil(
 ): Promise<void> {
   const random = new SeededRandom(world.nextSeed())
   let left = 3 + Math.floor(random.next() * 20)
-  const reach: Reach = (reached) => {
+  const reach: CrashPointHook = (reached) => {
     left -= reached === point ? 1 : 0
     if (left > 0) return undefined
     machine.kill()
@@ -67,7 +68,7 @@ async function openLife(
   registry: RegistryModule,
   machine: VirtualMachine,
   mark: MarkSink,
-  reach?: Reach,
+  reach?: CrashPointHook,
 ): Promise<RegistryLife> {
   const platform = machine.start({ metrics: METRICS })
   const onSigned = (size: number, root: string): void => mark({ tag: 'signed', size, root })

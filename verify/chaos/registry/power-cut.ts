@@ -6,7 +6,8 @@
  *     for prefixes of the record, with unsynced changes kept, lost or torn:
  *         open again ─▶ everything said is true, nothing is committed twice, no size has two roots ─▶ it goes on
  */
-import { KERNEL_METRICS, SeededRandom } from '@cairn/kernel'
+import { KERNEL_METRICS } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { INGRESS_METRICS } from '@cairn/platform'
 import type { RegistryConfig } from '../../../services/registry/src/config.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
@@ -176,7 +177,7 @@ async function checkImage(
     if (left.length > 0) throw new Error(`Left ${left.join(', ')}.`)
     return checked
   } catch (cause) {
-    throw new Error(`Power cut, seed ${seed}, after event ${image.prefix} (${image.story}): ${String(cause)}`, {
+    throw new Error(`Power cut, seed ${seed}, after event ${image.prefix} (${image.fates}): ${String(cause)}`, {
       cause,
     })
   }

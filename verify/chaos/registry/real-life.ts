@@ -8,13 +8,13 @@ import {
   type Platform,
   UndiciTransport,
 } from '@cairn/platform'
-import type { Reach } from '../../../services/registry/src/domain/crash-points.ts'
+import type { CrashPointHook } from '../../../services/registry/src/domain/crash-points.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
 import { RegistryLife } from './registry-life.ts'
 import type { MarkSink } from './registry-marks.ts'
 import { loadRegistry } from './registry-module.ts'
 
-export async function openRealLife(data: string, mark: MarkSink, reach?: Reach): Promise<RegistryLife> {
+export async function openRealLife(data: string, mark: MarkSink, reach?: CrashPointHook): Promise<RegistryLife> {
   const metrics = new MemoryMetrics({ ...KERNEL_METRICS, ...INGRESS_METRICS, ...REGISTRY_METRICS })
   const runtime = systemRuntime(new MemoryLog(), metrics)
   const shared = { workers: openWorkers(runtime), transport: new UndiciTransport(runtime), lookup: nodeLookup }

@@ -1,21 +1,15 @@
 /** One life of a registry on any machine, the whole service but its sockets; asked through its ingress. */
 import { Config } from '@cairn/kernel'
-import {
-  capabilityAuthorizer,
-  type IngressResponse,
-  inlineInflate,
-  isStream,
-  type Platform,
-  type RunningService,
-} from '@cairn/platform'
+import { capabilityAuthorizer, type IngressResponse, type Platform, type RunningService } from '@cairn/platform'
+import { inlineInflate, isStream } from '@cairn/platform/testing'
 import { canonicalJson, createKeyring, deriveKeyring, mintAdminToken } from '@cairn/wire'
 import { type RegistryConfig, registrySection } from '../../../services/registry/src/config.ts'
-import type { Reach } from '../../../services/registry/src/domain/crash-points.ts'
+import type { CrashPointHook } from '../../../services/registry/src/domain/crash-points.ts'
 import type { RegistryHost } from '../../../services/registry/src/main.ts'
 import type { RegistryParts } from '../../../services/registry/src/parts.ts'
 import { writeWhole } from './files.ts'
 import type { RegistryModule } from './registry-module.ts'
-import { ROOTS } from './registry-people.ts'
+import { ROOTS } from './registry-signers.ts'
 
 export interface LifeOptions {
   readonly registry: RegistryModule
@@ -24,7 +18,7 @@ export interface LifeOptions {
   readonly data: string
   /** Told of every root that a key of the log signs. */
   readonly onSigned: (size: number, root: string) => void
-  readonly reach?: Reach
+  readonly reach?: CrashPointHook
   readonly overrides?: Partial<RegistryConfig>
 }
 
@@ -101,7 +95,7 @@ export class RegistryLife {
       headers: ['host', 'localhost', 'authorization', `Bearer ${TOKEN}`, ...sent],
       body: bytes === undefined ? undefined : once(bytes),
       peer: { address: '127.0.0.1', kind: 'tcp' },
-      door: 'service',
+      listenerKind: 'service',
       crowded: false,
       signal: new AbortController().signal,
     })

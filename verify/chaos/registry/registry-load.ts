@@ -1,11 +1,12 @@
 /** What people do with a registry, all at once: propose, approve, commit, anchor and read, over a few names they share. */
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Item, itemHash, type LiveItem } from '@cairn/names'
 import { parseCheckpoint, parseNote } from '@cairn/tlog'
 import { addressOf } from '@cairn/wire'
 import type { Answer, RegistryLife } from './registry-life.ts'
 import type { MarkSink } from './registry-marks.ts'
-import { PEOPLE, signatureOf } from './registry-people.ts'
+import { signatureOf, TEST_SIGNERS } from './registry-signers.ts'
 
 export interface Load {
   readonly life: RegistryLife
@@ -93,10 +94,10 @@ class Client {
   }
 
   async #approve(open: Opened): Promise<void> {
-    const person = PEOPLE[open.approvals]
-    if (person === undefined) return
-    const { id } = person.signer
-    const body = { signer_id: id, sig: signatureOf(person, open.signingInput) }
+    const testSigner = TEST_SIGNERS[open.approvals]
+    if (testSigner === undefined) return
+    const { id } = testSigner.signer
+    const body = { signer_id: id, sig: signatureOf(testSigner, open.signingInput) }
     const answer = await this.#ask(`/registry/approvals/${open.proposal}`, body)
     // Counted before, and whoever asked did not hear.
     if (answer.code === 'DuplicateApproval') open.approvals += 1

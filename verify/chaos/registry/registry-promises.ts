@@ -3,7 +3,7 @@ import { type Artifact, decodeLeaf, itemHash, type LiveItem, type LogLeaf, parse
 import { addressOf, parseJson } from '@cairn/wire'
 import type { RegistryLife } from './registry-life.ts'
 import { type Mark, SignedRoots } from './registry-marks.ts'
-import { PEOPLE, signatureOf } from './registry-people.ts'
+import { signatureOf, TEST_SIGNERS } from './registry-signers.ts'
 
 type Of<Tag extends Mark['tag']> = Extract<Mark, { tag: Tag }>
 
@@ -149,8 +149,8 @@ export async function holdToUse(life: RegistryLife): Promise<void> {
   const item = { kind: 'name', id: 'afterwards@1', manifest: addressOf(new Uint8Array(1)), prev }
   const opened = (await life.ask('POST', '/registry/proposals', { payload: { items: [item] } })).json()
   const { proposal_id: id, signing_input: input } = opened as { proposal_id: string; signing_input: string }
-  for (const person of PEOPLE.slice(0, 2)) {
-    const body = { signer_id: person.signer.id, sig: signatureOf(person, input) }
+  for (const testSigner of TEST_SIGNERS.slice(0, 2)) {
+    const body = { signer_id: testSigner.signer.id, sig: signatureOf(testSigner, input) }
     await life.ask('POST', `/registry/approvals/${id}`, body)
   }
   const committed = await life.ask('POST', `/registry/commit/${id}`)

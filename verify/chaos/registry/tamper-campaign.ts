@@ -1,6 +1,6 @@
 /** So many changes, every class of place alike, and who noticed each; throws if one went unnoticed. */
 import assert from 'node:assert/strict'
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { RegistryModule } from './registry-module.ts'
 import { type PlaceClass, type Specimen, tamper, tamperRunning } from './tamper.ts'
 import { change, classOf, type Publication, verifyRemotely } from './tamper-remote.ts'

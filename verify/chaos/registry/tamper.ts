@@ -6,7 +6,8 @@
  *                                                     log; or the deep verifier names an entry; or nothing that can be
  *                                                     seen has changed, which is then compared
  */
-import { CairnError, KERNEL_METRICS, type Random, SeededRandom } from '@cairn/kernel'
+import { CairnError, KERNEL_METRICS, type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { INGRESS_METRICS, systemCrypto } from '@cairn/platform'
 import {
   decodeSegmentHeader,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { Deadline, leaks } from '@cairn/kernel'
+import { Deadline } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { systemCrypto } from '@cairn/platform'
 import { encodeCbor } from '@cairn/wire'
 import type { KadRouting } from '../../../packages/routing/src/kad-routing.ts'

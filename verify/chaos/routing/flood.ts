@@ -8,13 +8,13 @@ import { addressNamed, Peer } from '../../../packages/routing/test/peer.ts'
 
 export const FOREVER = { signal: new AbortController().signal }
 const HELD = addressNamed('wanted')
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 const LOOK_EVERY_MS = 20
 
 /** Resolves when it is true, or when nobody would wait any longer. */
 export async function until(isTrue: () => boolean): Promise<void> {
   const clock = new SystemClock()
-  for (let waited = 0; waited < PATIENCE_MS && !isTrue(); waited += LOOK_EVERY_MS) await sleep(clock, LOOK_EVERY_MS)
+  for (let waited = 0; waited < TIMEOUT_MS && !isTrue(); waited += LOOK_EVERY_MS) await sleep(clock, LOOK_EVERY_MS)
 }
 
 /** Who says that they hold it; asked again while nobody does, because a first connection may take too long. */

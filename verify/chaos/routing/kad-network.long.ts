@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaks } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { KadNetwork, percentile, tell } from './kad-network.ts'
 
 const NODES = Number(process.env['CAIRN_KAD_NODES'] ?? 100)

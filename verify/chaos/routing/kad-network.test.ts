@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaks } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { KadNetwork, percentile, tell } from './kad-network.ts'
 
 test('14 DHT nodes find every object in at most 5 hops, and still after a fifth of them is killed', async (t) => {

@@ -2,7 +2,8 @@
  * Many real DHT nodes in one process, over libp2p's memory transport: what they hold is looked up from everywhere,
  * a part of them dies, and everything the living hold is looked up again.
  */
-import { Deadline, SeededRandom, SystemClock, sleep } from '@cairn/kernel'
+import { Deadline, SystemClock, sleep } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { Address } from '@cairn/wire'
 import type { KadRouting } from '../../../packages/routing/src/kad-routing.ts'
 import { addressNamed, Peer } from '../../../packages/routing/test/peer.ts'

@@ -1,12 +1,12 @@
 /** What operators write. */
 import assert from 'node:assert/strict'
-import { edgeSection } from '@cairn/edge'
-import { indexSection } from '@cairn/index'
-import { interopSection } from '@cairn/interop'
-import { virtualRuntime } from '@cairn/kernel'
+import { edgeSection } from '@cairn/edge/testing'
+import { indexSection } from '@cairn/index/testing'
+import { interopSection } from '@cairn/interop/testing'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { loadConfig, MemoryDisk } from '@cairn/platform'
 import { registrySection } from '@cairn/registry'
-import { storageSection } from '@cairn/storage'
+import { storageSection } from '@cairn/storage/testing'
 import type { FuzzTarget } from '../fuzzer.ts'
 import { bytesOf, textOf } from '../inputs.ts'
 

@@ -22,7 +22,7 @@ import {
   payloadHash,
   verifyProof,
 } from '@cairn/names'
-import { encodeLogProof, parseLogProof } from '@cairn/tlog'
+import { encodeLogProof, parseLogProof } from '@cairn/tlog/testing'
 import { addressOf, canonicalJson, encodeCbor, type JsonObject, type JsonValue, parseJson } from '@cairn/wire'
 import { manifest, START_MS, sampleRegistry } from '../../../packages/names/test/registry.ts'
 import { VERIFIER } from '../../../packages/names/test/signers.ts'
@@ -152,9 +152,9 @@ const requests: FuzzTarget = {
     'packages/names/src/artifact.ts',
     'packages/names/src/fields.ts',
     'packages/names/src/item.ts',
-    'packages/names/src/payload.ts',
     'packages/names/src/proposal.ts',
-    'packages/names/src/request.ts',
+    'packages/names/src/proposal.ts',
+    'packages/names/src/proposal.ts',
     'packages/names/src/signer-set.ts',
     'packages/names/src/state.ts',
   ],

@@ -3,8 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Deadline, MemoryLog, MemoryMetrics, systemRuntime, virtualRuntime } from '@cairn/kernel'
-import { openPack, type Pack, type PackMachine } from '@cairn/packs'
+import { Deadline, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
+import { openPack, type Pack } from '@cairn/packs'
+import { type PackDependencies } from '@cairn/packs/testing'
 import { MemoryDisk, openIsolated, RealDisk, threadInflate, type Workers } from '@cairn/platform'
 import { archiveOf } from '../../../packages/packs/test/archive.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
@@ -65,7 +67,7 @@ class RealMachine {
   async open(input: Uint8Array): Promise<void> {
     const path = join(this.#directory, 'pack')
     writeFileSync(path, input)
-    const machine: PackMachine = {
+    const machine: PackDependencies = {
       runtime: this.#runtime,
       disk: new RealDisk(this.#runtime),
       isolated: this.#isolated,

@@ -1,7 +1,7 @@
 /** What nodes say of what they hold, as it came and signed anew. */
 import assert from 'node:assert/strict'
 import { systemCrypto } from '@cairn/platform'
-import { signRecord, verifyRecord } from '@cairn/routing'
+import { signRecord, verifyRecord } from '@cairn/routing/testing'
 import { decodeCbor, encodeCbor, parseAddress, peerIdFromKey } from '@cairn/wire'
 import type { FuzzTarget } from '../fuzzer.ts'
 import { attempt, bytesOf } from '../inputs.ts'
@@ -27,7 +27,7 @@ function signedAnew(input: Uint8Array): Uint8Array | undefined {
 
 const record: FuzzTarget = {
   name: 'provider-record',
-  covers: ['packages/routing/src/record.ts', 'packages/wire/src/peer-id.ts'],
+  covers: ['packages/routing/src/record.ts', 'packages/wire/src/libp2p-keys.ts'],
   seeds: [RECORD.bytes, WITH_REGION.bytes],
   words: ['cid', 'exp', 'sig', 'http', 'publisher', 'region', 'https://', 'http://a/?', 'https://u:p@a/', 'eu-west'],
   bytesMax: 2000,

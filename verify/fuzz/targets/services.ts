@@ -8,9 +8,9 @@
 import { CairnError } from '@cairn/kernel'
 import { canonicalJson, type JsonValue, parseJson } from '@cairn/wire'
 import { SERVICE_NAMES } from '../../simulator/answer.ts'
+import { FuzzCluster, NOWHERE, requestOf, STORED_ID } from '../fuzz-cluster.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
 import { linesAndBody } from '../inputs.ts'
-import { Neighbourhood, NOWHERE, requestOf, STORED_ID } from '../neighbourhood.ts'
 import type { Shape } from '../reshape.ts'
 
 /** What requests leave behind fills the memory: from time to time everything begins anew. */
@@ -40,12 +40,12 @@ function isRequest(value: unknown): value is Spelled {
   return 'line' in value && Array.isArray(value.line) && 'fields' in value && Array.isArray(value.fields)
 }
 
-let neighbourhood = await Neighbourhood.open()
+let fuzzCluster = await FuzzCluster.open()
 
 const requests: FuzzTarget = {
   name: 'requests',
   covers: SERVICE_NAMES.map((service) => `services/${service}/src/`),
-  seeds: neighbourhood.seeds(),
+  seeds: fuzzCluster.seeds(),
   words: [
     ...SERVICE_NAMES,
     STORED_ID,
@@ -74,14 +74,14 @@ const requests: FuzzTarget = {
   run: async (input) => {
     const request = requestOf(input)
     if (request === undefined) return
-    if (neighbourhood.requests >= REQUESTS_MAX) {
-      await neighbourhood.close()
-      const next = await Neighbourhood.open()
-      neighbourhood = next
+    if (fuzzCluster.requests >= REQUESTS_MAX) {
+      await fuzzCluster.close()
+      const next = await FuzzCluster.open()
+      fuzzCluster = next
     }
-    await neighbourhood.hold(request)
+    await fuzzCluster.hold(request)
   },
-  close: async () => await neighbourhood.close(),
+  close: async () => await fuzzCluster.close(),
 }
 
 export const TARGETS: readonly FuzzTarget[] = [requests]

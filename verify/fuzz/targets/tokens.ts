@@ -4,6 +4,7 @@ import {
   addressOf,
   attenuateToken,
   authenticate,
+  type BearerDecision,
   type CapabilityRequest,
   createKeyring,
   decodeCbor,
@@ -11,12 +12,11 @@ import {
   encodeCbor,
   fromBase64url,
   judgeToken,
-  keyedBlake3,
   mintToken,
   readBundle,
   toBase64url,
-  type Verdict,
 } from '@cairn/wire'
+import { keyedBlake3 } from '@cairn/wire/testing'
 import type { FuzzTarget } from '../fuzzer.ts'
 import { attempt, bytesOf, textOf } from '../inputs.ts'
 
@@ -53,7 +53,7 @@ function macOf(key: Uint8Array, label: string, value: unknown): Uint8Array {
   return keyedBlake3(key, Buffer.concat([bytesOf(`cairn-cap/v1 ${label}`), encodeCbor(value)]))
 }
 
-function verdictOn(text: string): Verdict {
+function verdictOn(text: string): BearerDecision {
   const genuine = authenticate(RING, text)
   if (typeof genuine === 'string') return { kind: 'denied', reason: genuine }
   return judgeToken({ isRevoked: () => false }, genuine, REQUEST)

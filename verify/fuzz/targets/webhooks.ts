@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { systemCrypto } from '@cairn/platform'
 import { githubProvider } from '../../../services/interop/src/providers/github.ts'
-import type { Provider } from '../../../services/interop/src/providers/provider.ts'
+import type { WebhookProvider } from '../../../services/interop/src/providers/provider.ts'
 import { slackProvider } from '../../../services/interop/src/providers/slack.ts'
 import { standardProvider } from '../../../services/interop/src/providers/standard.ts'
 import { stripeProvider } from '../../../services/interop/src/providers/stripe.ts'
@@ -13,7 +13,7 @@ const SECRET = { id: 'env:S', text: 'whsec_YSBzZWNyZXQgb2YgdGhlIGZ1enplciwgbG9uZ
 const NOW_MS = 1_700_000_000_000
 const SECONDS = String(NOW_MS / 1000)
 const BODY_MAX = 64 * 1024
-const PROVIDERS: readonly Provider[] = [
+const PROVIDERS: readonly WebhookProvider[] = [
   githubProvider(systemCrypto, [SECRET], BODY_MAX),
   slackProvider(systemCrypto, [SECRET], BODY_MAX),
   stripeProvider(systemCrypto, [SECRET], BODY_MAX),
@@ -70,7 +70,7 @@ function heard(input: Uint8Array): Heard {
 }
 
 /** Signed by its provider, it is taken whatever the body is, told apart from others alike, and named in plain words. */
-function holdSigned(provider: Provider, { headers, body }: Heard): void {
+function holdSigned(provider: WebhookProvider, { headers, body }: Heard): void {
   const own = Object.entries(SIGN[provider.name]?.(textOf(body)) ?? {})
   const names = new Set(own.map(([name]) => name))
   const strangers = headers.filter(([name]) => !names.has(name))

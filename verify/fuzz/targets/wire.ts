@@ -53,7 +53,7 @@ const MANIFEST = encodeManifest(BUILT.manifest)
 
 const manifest: FuzzTarget = {
   name: 'manifest',
-  covers: ['packages/wire/src/manifest-codec.ts', 'packages/wire/src/manifest.ts', 'packages/wire/src/cbor.ts'],
+  covers: ['packages/wire/src/manifest.ts', 'packages/wire/src/manifest.ts', 'packages/wire/src/cbor.ts'],
   seeds: [MANIFEST],
   words: ['v', 'id', 'size', 'chunk_size', 'chunks', 'cvs', '\u0000'],
   bytesMax: 2000,

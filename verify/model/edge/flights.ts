@@ -43,7 +43,7 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
     const flights = core.createFlights<ModelFlight>()
     const work: ModelFlight[] = []
     const all: ModelFlight[] = []
-    const book = {
+    const history = {
       version: 1,
       stored: undefined as number | undefined,
       joinedOver: false,
@@ -71,14 +71,14 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
 
     function* client(isHasty: boolean): Task {
       yield step('asks')
-      const asked = book.version
+      const asked = history.version
       const { flight, isFirst } = core.join(flights, KEY, begin, (known) => !known.isGrowing || scene.isReusable)
       if (isFirst) work.push(flight)
-      else if (flight.isOver) book.joinedOver = true
-      else if (flight.isGrowing && !scene.isReusable) book.joinedLate = true
+      else if (flight.isOver) history.joinedOver = true
+      else if (flight.isGrowing && !scene.isReusable) history.joinedLate = true
       const place = all.indexOf(flight)
       const how = yield select('waits', { told: () => flight.isDone, leaves: () => isHasty }, { place, asked })
-      if (how === 'told' && flight.version < asked) book.toldOld = true
+      if (how === 'told' && flight.version < asked) history.toldOld = true
       if (core.leave(flights, flight) === 'abandoned') flight.isAbandoned = true
     }
 
@@ -89,7 +89,7 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
         if (flight === undefined || flight.isAbandoned) continue
         const place = all.indexOf(flight)
         flight.isAsking = true
-        flight.version = book.version
+        flight.version = history.version
         yield step('has its header', { place })
         flight.isAsking = false
         flight.isGrowing = true
@@ -98,7 +98,7 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
         if (isGone(flight)) continue
         flight.isWhole = true
         yield step('stores it', { place })
-        if (!flight.isOutdated) book.stored = flight.version
+        if (!flight.isOutdated) history.stored = flight.version
         flight.isDone = true
         core.land(flights, flight)
       }
@@ -112,25 +112,25 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
       tasks['writer'] = function* () {
         for (let count = 0; count < scene.invalidations; count += 1) {
           yield step('changes what the key means')
-          book.version += 1
-          book.stored = undefined
+          history.version += 1
+          history.stored = undefined
           core.outdate(flights, (key) => key === KEY)
         }
       }
     }
     const wanted = (flight: ModelFlight): boolean => flight.isAsking && !flight.isAbandoned && !flight.isOutdated
     return {
-      state: { flights, work, all, book },
+      state: { flights, work, all, book: history },
       tasks,
       daemons: Object.keys(tasks).filter((task) => task.startsWith('worker')),
       never: () => ({
         'two-fills-of-a-key': all.filter(wanted).length > 1,
         'abandoned-while-somebody-waits': all.some(({ isAbandoned, waiting }) => isAbandoned && waiting > 0),
         'thrown-away-when-whole': all.some(({ isAbandoned, isWhole }) => isAbandoned && isWhole),
-        'joined-what-was-over': book.joinedOver,
-        'answered-from-the-past': book.joinedLate,
-        'told-what-was-invalid': book.toldOld,
-        'stored-what-was-invalid': book.stored !== undefined && book.stored < book.version,
+        'joined-what-was-over': history.joinedOver,
+        'answered-from-the-past': history.joinedLate,
+        'told-what-was-invalid': history.toldOld,
+        'stored-what-was-invalid': history.stored !== undefined && history.stored < history.version,
       }),
       leaks: () => ({ flights: flights.byKey.size + flights.apart.size }),
     }

@@ -15,18 +15,18 @@ function chunks(cores: EdgeCores, name: string, fillers: number): Model {
     const table = core.createTable()
     const store = new Set<string>()
     /** Who counts on the chunk being there. */
-    const book = { relying: 0, isOver: 0 }
+    const history = { relying: 0, isOver: 0 }
 
     function* fill(): Task {
       yield step('counts the chunk')
       core.retain(table, CHUNK, 1)
       yield step('stores it')
       store.add(CHUNK)
-      book.relying += 1
+      history.relying += 1
       yield step('is evicted')
-      book.relying -= 1
+      history.relying -= 1
       core.release(table, CHUNK)
-      book.isOver += 1
+      history.isOver += 1
     }
 
     function* janitor(): Task {
@@ -42,11 +42,11 @@ function chunks(cores: EdgeCores, name: string, fillers: number): Model {
     const tasks: Record<string, () => Task> = { janitor }
     for (let count = 1; count <= fillers; count += 1) tasks[`fill-${count}`] = fill
     return {
-      state: { table, store, book },
+      state: { table, store, book: history },
       tasks,
       daemons: ['janitor'],
       never: () => ({
-        'needed-chunk-gone': book.relying > 0 && !store.has(CHUNK),
+        'needed-chunk-gone': history.relying > 0 && !store.has(CHUNK),
         'bytes-below-zero': table.bytes < 0,
       }),
       neverAtEnd: () => ({ 'nobody-removes-it': store.size > 0 }),

@@ -5,7 +5,7 @@
  *         └── keep ──▶ queue of 1 ──▶ janitor ──▶ cache ──▶ reader     and what is read is neither old nor pushed out
  */
 import * as queues from '../../../packages/kernel/src/channel/queue-core.ts'
-import type { CacheWrite, WriteLine } from '../../../services/index/src/domain/cache-core.ts'
+import type { CacheWrite, CacheWriteQueue } from '../../../services/index/src/domain/cache-core.ts'
 import { type Model, select, step, type Task, wait } from '../model.ts'
 import type { Suite } from '../suite.ts'
 import type { IndexCores } from './cores.ts'
@@ -17,17 +17,17 @@ function keeping(cores: IndexCores, name: string, keys: readonly string[], entri
   const setup = (): ReturnType<Model['setup']> => {
     const cache = core.createCache<string>()
     const writes = queues.createQueue<CacheWrite<string>>({ capacity: 1, overflow: 'reject' })
-    const line: WriteLine<string> = { trySend: (write) => queues.trySend(writes, write, 'normal') }
+    const line: CacheWriteQueue<string> = { trySend: (write) => queues.trySend(writes, write, 'normal') }
     const clock = { now: 0 }
-    const book = { answered: 0, lost: 0, isStale: false, isPushedOut: false, isWrong: false }
+    const history = { answered: 0, lost: 0, isStale: false, isPushedOut: false, isWrong: false }
     const isPinned = (key: string): boolean => key.startsWith('pinned')
 
     function* lookup(key: string): Task {
       yield step('finds')
       const entry = { value: key, storedAt: clock.now, expiresAt: clock.now + TTL }
-      if (core.leaveWrite(line, { key, entry }) === 'lost') book.lost += 1
+      if (core.leaveWrite(line, { key, entry }) === 'lost') history.lost += 1
       yield step('answers', entry)
-      book.answered += 1
+      history.answered += 1
     }
 
     function* janitor(): Task {
@@ -40,7 +40,7 @@ function keeping(cores: IndexCores, name: string, keys: readonly string[], entri
         if (entry === undefined) core.forgetEntry(cache, key)
         else core.writeEntry(cache, key, entry, { entries, isPinned })
         const isGone = kept.some(([each]) => each !== key && !cache.entries.has(each))
-        book.isPushedOut ||= isGone || (entry !== undefined && !cache.entries.has(key))
+        history.isPushedOut ||= isGone || (entry !== undefined && !cache.entries.has(key))
       }
     }
 
@@ -50,8 +50,8 @@ function keeping(cores: IndexCores, name: string, keys: readonly string[], entri
         for (const key of keys) {
           const entry = core.readEntry(cache, key, clock.now)
           if (entry === undefined) continue
-          book.isStale ||= clock.now - entry.storedAt >= TTL
-          book.isWrong ||= entry.value !== key
+          history.isStale ||= clock.now - entry.storedAt >= TTL
+          history.isWrong ||= entry.value !== key
         }
       }
     }
@@ -67,7 +67,7 @@ function keeping(cores: IndexCores, name: string, keys: readonly string[], entri
       state: {
         cache,
         clock,
-        book,
+        book: history,
         get queued() {
           return [...writes.normal]
         },
@@ -75,13 +75,13 @@ function keeping(cores: IndexCores, name: string, keys: readonly string[], entri
       tasks,
       daemons: ['janitor'],
       never: () => ({
-        'stale-answer': book.isStale,
-        'answer-of-another-key': book.isWrong,
-        'pushed-out': book.isPushedOut,
+        'stale-answer': history.isStale,
+        'answer-of-another-key': history.isWrong,
+        'pushed-out': history.isPushedOut,
       }),
       neverAtEnd: () => ({
-        'answer-lost': book.answered < keys.length,
-        'write-neither-kept-nor-counted': writes.sent + book.lost !== keys.length,
+        'answer-lost': history.answered < keys.length,
+        'write-neither-kept-nor-counted': writes.sent + history.lost !== keys.length,
       }),
       leaks: () => ({ queued: queues.depth(writes) }),
     }

@@ -17,14 +17,14 @@ function looking(cores: IndexCores, name: string, shape: LookupShape, deeds: rea
   const setup = (): ReturnType<Model['setup']> => {
     const lookup = core.createLookup(shape)
     const legs = shape.sources.map(() => ({ asked: 0, done: 0, isPausing: false }))
-    const book = { answered: [] as number[], isGathering: false, found: [] as number[], faults: [] as string[] }
+    const history = { answered: [] as number[], isGathering: false, found: [] as number[], faults: [] as string[] }
     const ends: LookupEnd[] = []
 
     const follow = (steps: readonly LookupStep[]): void => {
       for (const each of steps) {
-        if (ends.length > 0) book.faults.push(each.tag === 'end' ? 'ended-twice' : 'asked-after-the-end')
+        if (ends.length > 0) history.faults.push(each.tag === 'end' ? 'ended-twice' : 'asked-after-the-end')
         if (each.tag === 'end') ends.push(each.end)
-        if (each.tag === 'gather') book.isGathering = true
+        if (each.tag === 'gather') history.isGathering = true
         if (each.tag === 'start' || each.tag === 'retry') note(each.leg, each.tag)
       }
     }
@@ -32,11 +32,11 @@ function looking(cores: IndexCores, name: string, shape: LookupShape, deeds: rea
     const note = (at: number, tag: 'start' | 'retry'): void => {
       const leg = legs[at]
       if (leg === undefined) return
-      if (book.found.length >= shape.quorum) book.faults.push('asked-though-found')
-      if (leg.asked > leg.done) book.faults.push('asked-twice-at-once')
+      if (history.found.length >= shape.quorum) history.faults.push('asked-though-found')
+      if (leg.asked > leg.done) history.faults.push('asked-twice-at-once')
       if (tag === 'retry') leg.isPausing = true
       else leg.asked += 1
-      if (leg.asked > shape.tries) book.faults.push('asked-too-often')
+      if (leg.asked > shape.tries) history.faults.push('asked-too-often')
     }
 
     function* run(at: number): Task {
@@ -59,13 +59,13 @@ function looking(cores: IndexCores, name: string, shape: LookupShape, deeds: rea
         if (deed === 'stays silent') yield wait('is aborted', () => ends.length > 0)
         if (ends.length > 0) return
         if (deed === 'finds') {
-          if (!book.found.includes(at)) book.found.push(at)
+          if (!history.found.includes(at)) history.found.push(at)
           follow(core.providerFound(lookup, at, `peer-${at}`, true))
           yield step('has no more')
         }
         if (deed === 'fails') follow(core.legFailed(lookup, at, true))
         else {
-          book.answered.push(at)
+          history.answered.push(at)
           follow(core.legAnswered(lookup, at))
         }
       }
@@ -82,7 +82,7 @@ function looking(cores: IndexCores, name: string, shape: LookupShape, deeds: rea
       follow(core.delayOver(lookup))
     }
     tasks['gathering'] = function* () {
-      yield wait('is over', () => book.isGathering || ends.length > 0)
+      yield wait('is over', () => history.isGathering || ends.length > 0)
       follow(core.gatherOver(lookup))
     }
     tasks['budget'] = function* () {
@@ -95,17 +95,17 @@ function looking(cores: IndexCores, name: string, shape: LookupShape, deeds: rea
       const names = [...new Set(shape.sources)]
       const done = names.filter((name) => {
         const ways = shape.sources.flatMap((source, at) => (source === name ? [at] : []))
-        return ways.filter((at) => book.answered.includes(at)).length >= Math.min(shape.alpha, ways.length)
+        return ways.filter((at) => history.answered.includes(at)).length >= Math.min(shape.alpha, ways.length)
       })
       return done.length >= Math.min(shape.alpha + shape.beta, names.length)
     }
     return {
-      state: { lookup, legs, book, ends },
+      state: { lookup, legs, book: history, ends },
       tasks,
       never: () => ({
-        ...Object.fromEntries(book.faults.map((fault) => [fault, true])),
+        ...Object.fromEntries(history.faults.map((fault) => [fault, true])),
         'not-found-though-others-may-know': ends.includes('not-found') && !haveAllAnswered(),
-        'not-found-though-found': ends.includes('not-found') && book.found.length > 0,
+        'not-found-though-found': ends.includes('not-found') && history.found.length > 0,
         'gave-up-with-ways-left': ends.includes('failed') && lookup.legs.length < shape.sources.length,
       }),
       neverAtEnd: () => ({ 'never-ended': ends.length === 0 }),

@@ -7,7 +7,7 @@
  *
  * The records are the judge: what counts is what lies on the drive.
  */
-import type { Change } from '../../../packages/mailbox/src/change.ts'
+import type { MailboxChange } from '../../../packages/mailbox/src/change.ts'
 import * as mailboxCore from '../../../packages/mailbox/src/mailbox-core.ts'
 import { type Model, type Steps, select, step, type Task, wait } from '../model.ts'
 import type { Suite } from '../suite.ts'
@@ -25,15 +25,15 @@ interface Scene {
 
 /** What lies on the drive: one record each, whole or not at all. */
 type Fact =
-  | { readonly tag: 'accepted'; readonly key: string; readonly change: Change; readonly line: string }
-  | { readonly tag: 'mailbox'; readonly change: Change }
+  | { readonly tag: 'accepted'; readonly key: string; readonly change: MailboxChange; readonly line: string }
+  | { readonly tag: 'mailbox'; readonly change: MailboxChange }
 
 const KEY = 'the webhook'
 const UNTIL = 10 * 3_600_000
 const MAX_DELIVERIES = 3
 const KEYS_MAX = 8
 
-function freshBook(scene: Scene) {
+function createHistory(scene: Scene) {
   return {
     ids: 0,
     failuresLeft: scene.failures,
@@ -55,7 +55,7 @@ function freshBook(scene: Scene) {
 class Reception {
   readonly drive: Fact[] = []
   readonly scene: Scene
-  readonly book: ReturnType<typeof freshBook>
+  readonly history: ReturnType<typeof createHistory>
   life = 1
   keys: InstanceType<InteropCores['keys']['ReplayKeys']>
   mailbox: mailboxCore.MailboxCore
@@ -64,7 +64,7 @@ class Reception {
 
   constructor(cores: Cores, scene: Scene) {
     this.scene = scene
-    this.book = freshBook(scene)
+    this.history = createHistory(scene)
     this.#keyCore = cores.keys ?? productionKeys()
     this.#core = cores.mailbox ?? mailboxCore
     this.keys = new this.#keyCore.ReplayKeys(KEYS_MAX)
@@ -77,7 +77,7 @@ class Reception {
   }
 
   isDone(): boolean {
-    return this.book.told === this.scene.senders && this.mailbox.byId.size === this.mailbox.dead
+    return this.history.told === this.scene.senders && this.mailbox.byId.size === this.mailbox.dead
   }
 
   *sender(): Task {
@@ -88,22 +88,22 @@ class Reception {
       if (standing === 'known') break
       if (standing !== 'first') {
         // What the receiver does: it waits for the end of the first, then asks again.
-        yield wait('waits for the first', () => this.life !== begun || !this.book.isUnderWay, begun)
+        yield wait('waits for the first', () => this.life !== begun || !this.history.isUnderWay, begun)
         continue
       }
-      this.book.isUnderWay = true
+      this.history.isUnderWay = true
       yield step('stores the body', begun)
       if (this.life !== begun) continue
-      this.book.ids += 1
-      const id = `m${this.book.ids}`
-      const change: Change = { tag: 'message', message: { id, topic: 't', key: undefined, body: '', sentAt: 0 } }
+      this.history.ids += 1
+      const id = `m${this.history.ids}`
+      const change: MailboxChange = { tag: 'message', message: { id, topic: 't', key: undefined, body: '', sentAt: 0 } }
       const end = yield* this.#write({ tag: 'accepted', key: KEY, change, line: id }, begun)
       if (end === 'gone') continue
       this.keys.over(KEY)
-      this.book.isUnderWay = false
+      this.history.isUnderWay = false
       if (end === 'durable') break
     }
-    this.book.told += 1
+    this.history.told += 1
   }
 
   *consumer(who: string): Task {
@@ -118,36 +118,36 @@ class Reception {
 
   *time(): Task {
     for (;;) {
-      const { book } = this
+      const { history } = this
       const how = yield select('lets a lease end', {
-        ends: () => book.expiriesLeft > 0 && this.mailbox.leases.size > 0,
+        ends: () => history.expiriesLeft > 0 && this.mailbox.leases.size > 0,
         // Whoever never acknowledges lets its lease end in any case.
-        stuck: () => this.mailbox.leases.size > 0 && book.holders.length === 0 && book.expiriesLeft === 0,
+        stuck: () => this.mailbox.leases.size > 0 && history.holders.length === 0 && history.expiriesLeft === 0,
         done: () => this.isDone(),
       })
       if (how === 'done') return
-      if (how === 'ends') book.expiriesLeft -= 1
-      book.now += 1
-      this.#core.expire(this.mailbox, book.now)
+      if (how === 'ends') history.expiriesLeft -= 1
+      history.now += 1
+      this.#core.expire(this.mailbox, history.now)
     }
   }
 
   *power(): Task {
-    while (this.book.cutsLeft > 0) {
+    while (this.history.cutsLeft > 0) {
       const how = yield select('goes', { cut: () => true, stays: () => true })
-      this.book.cutsLeft -= 1
+      this.history.cutsLeft -= 1
       if (how === 'stays') continue
       this.life += 1
       this.keys = new this.#keyCore.ReplayKeys(KEYS_MAX)
       this.mailbox = this.#core.createMailbox(MAX_DELIVERIES)
-      this.book.isUnderWay = false
-      this.book.holders = []
+      this.history.isUnderWay = false
+      this.history.holders = []
       this.drive.forEach((fact, at) => this.#fold(fact, at + 1))
       this.#core.open(this.mailbox)
     }
   }
 
-  *#serve(who: string, entry: mailboxCore.Entry, begun: number): Task {
+  *#serve(who: string, entry: mailboxCore.MailboxEntry, begun: number): Task {
     const core = this.#core
     const { id } = entry.message
     const attempt = entry.attempts + 1
@@ -158,29 +158,29 @@ class Reception {
       return
     }
     const receipt = { id, attempt, nonce: `${who}${attempt}` }
-    core.lease(this.mailbox, entry, { attempt, nonce: receipt.nonce, until: this.book.now + 1 })
+    core.lease(this.mailbox, entry, { attempt, nonce: receipt.nonce, until: this.history.now + 1 })
     yield step('applies the effect', [who, receipt, begun])
-    this.book.effects.push(id)
+    this.history.effects.push(id)
     yield step('acknowledges', [who, receipt, begun])
-    const held = this.life === begun ? core.held(this.mailbox, 't', receipt, this.book.now) : undefined
+    const held = this.life === begun ? core.held(this.mailbox, 't', receipt, this.history.now) : undefined
     if (held === undefined) return
     const given = core.change(held)
-    this.book.isStolen ||= given?.nonce !== receipt.nonce
-    this.book.holders.push(who)
+    this.history.isStolen ||= given?.nonce !== receipt.nonce
+    this.history.holders.push(who)
     const ended = yield* this.#write({ tag: 'mailbox', change: { tag: 'ack', id } }, [who, receipt])
-    this.book.holders = this.book.holders.filter((each) => each !== who)
-    if (ended === 'durable') this.book.acked.push(id)
+    this.history.holders = this.history.holders.filter((each) => each !== who)
+    if (ended === 'durable') this.history.acked.push(id)
     if (ended === 'refused' && given !== undefined) core.lease(this.mailbox, held, given)
   }
 
   /** Whether the record is durable; `refused` if the drive did, `gone` if the power went meanwhile. */
   *#write(fact: Fact, locals: unknown): Steps<'durable' | 'refused' | 'gone'> {
     const begun = this.life
-    const mayFail = (): boolean => this.book.failuresLeft > 0
+    const mayFail = (): boolean => this.history.failuresLeft > 0
     const how = yield select(`writes ${fact.tag}`, { well: () => true, badly: mayFail }, [fact, locals])
     if (this.life !== begun) return 'gone'
     if (how === 'badly') {
-      this.book.failuresLeft -= 1
+      this.history.failuresLeft -= 1
       return 'refused'
     }
     this.drive.push(fact)
@@ -197,7 +197,7 @@ class Reception {
 function receiving(cores: Cores, name: string, scene: Scene): Model {
   const setup = (): ReturnType<Model['setup']> => {
     const world = new Reception(cores, scene)
-    const { drive, book } = world
+    const { drive, history } = world
     const tasks: Record<string, () => Task> = { time: () => world.time(), power: () => world.power() }
     for (let at = 1; at <= scene.senders; at += 1) tasks[`sender-${at}`] = () => world.sender()
     for (let at = 1; at <= scene.consumers; at += 1) tasks[`consumer-${at}`] = () => world.consumer(`c${at}`)
@@ -207,22 +207,22 @@ function receiving(cores: Cores, name: string, scene: Scene): Model {
       },
     }
     return {
-      state: { drive, book, shown },
+      state: { drive, book: history, shown },
       tasks,
       never: () => ({
         'applied-twice': new Set(world.accepted).size > 1,
-        'effect-of-nothing': book.effects.some((id) => !world.accepted.includes(id)),
-        'told-before-durable': book.told > 0 && world.accepted.length === 0,
-        'lease-of-another-acknowledged': book.isStolen,
-        'acknowledged-by-two': new Set(book.holders).size > 1,
-        'acknowledged-is-back': book.acked.some((id) => world.mailbox.byId.has(id)),
+        'effect-of-nothing': history.effects.some((id) => !world.accepted.includes(id)),
+        'told-before-durable': history.told > 0 && world.accepted.length === 0,
+        'lease-of-another-acknowledged': history.isStolen,
+        'acknowledged-by-two': new Set(history.holders).size > 1,
+        'acknowledged-is-back': history.acked.some((id) => world.mailbox.byId.has(id)),
       }),
       neverAtEnd: () => ({
-        'not-applied': book.effects.length === 0,
-        'not-told': book.told !== scene.senders,
+        'not-applied': history.effects.length === 0,
+        'not-told': history.told !== scene.senders,
       }),
       leaks: () => ({ leases: world.mailbox.leases.size }),
-      eventually: () => ({ 'the webhook is applied': book.effects.length > 0 }),
+      eventually: () => ({ 'the webhook is applied': history.effects.length > 0 }),
     }
   }
   return { name, setup }

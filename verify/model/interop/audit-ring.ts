@@ -34,13 +34,13 @@ class Recorder {
   readonly durable: string[] = []
   readonly ring: string[] = []
   readonly scene: Scene
-  readonly book
+  readonly history
 
   constructor(cores: InteropCores, scene: Scene) {
     this.scene = scene
     this.chain = new cores.chain.AuditChain()
     const told: string[] = []
-    this.book = { told, dropped: 0, written: 0, denied: 0, failuresLeft: scene.failures, isOver: false }
+    this.history = { told, dropped: 0, written: 0, denied: 0, failuresLeft: scene.failures, isOver: false }
   }
 
   *allower(): Task {
@@ -50,7 +50,7 @@ class Recorder {
       yield wait('waits until it is durable', () => submission.end !== undefined, submission)
       // Its sender hears of the failure and comes again.
       if (submission.end === 'failed') continue
-      this.book.told.push(`a${at}`)
+      this.history.told.push(`a${at}`)
       at += 1
     }
   }
@@ -58,19 +58,19 @@ class Recorder {
   *denier(): Task {
     for (let at = 1; at <= this.scene.denies; at += 1) {
       yield step(`refuses ${at}`, at)
-      this.book.denied += 1
+      this.history.denied += 1
       if (this.ring.length === this.scene.capacity) {
         this.ring.shift()
-        this.book.dropped += 1
+        this.history.dropped += 1
       }
       this.ring.push(`d${at}`)
     }
-    this.book.isOver = true
+    this.history.isOver = true
   }
 
   *sink(): Task {
     for (;;) {
-      const isOver = (): boolean => this.book.isOver && this.ring.length === 0
+      const isOver = (): boolean => this.history.isOver && this.ring.length === 0
       const how = yield select('waits for a refusal', { one: () => this.ring.length > 0, over: isOver })
       if (how === 'over') return
       const taken = this.ring.splice(0)
@@ -79,15 +79,15 @@ class Recorder {
         yield wait('waits until they are durable', () => submission.end !== undefined, [submission, taken])
         if (submission.end === 'durable') break
       }
-      this.book.written += taken.length
+      this.history.written += taken.length
     }
   }
 
   *drive(): Task {
     for (;;) {
       yield wait('has something to write', () => this.inLine.length > 0)
-      const how = yield select('writes', { well: () => true, badly: () => this.book.failuresLeft > 0 })
-      if (how === 'badly') this.book.failuresLeft -= 1
+      const how = yield select('writes', { well: () => true, badly: () => this.history.failuresLeft > 0 })
+      if (how === 'badly') this.history.failuresLeft -= 1
       for (const submission of this.inLine.splice(0)) this.#settle(submission, how === 'well')
     }
   }
@@ -114,7 +114,7 @@ class Recorder {
 function auditing(cores: InteropCores, name: string, scene: Scene): Model {
   const setup = (): ReturnType<Model['setup']> => {
     const world = new Recorder(cores, scene)
-    const { durable, inLine, ring, book, chain } = world
+    const { durable, inLine, ring, history, chain } = world
     const has = (delivery: string): boolean => durable.some((line) => line.includes(`"delivery":"${delivery}"`))
     const shown = {
       get all() {
@@ -122,7 +122,7 @@ function auditing(cores: InteropCores, name: string, scene: Scene): Model {
       },
     }
     return {
-      state: { durable, inLine, ring, book, shown },
+      state: { durable, inLine, ring, book: history, shown },
       tasks: {
         allower: () => world.allower(),
         denier: () => world.denier(),
@@ -132,12 +132,12 @@ function auditing(cores: InteropCores, name: string, scene: Scene): Model {
       daemons: ['drive'],
       never: () => ({
         'chain-broken': isBroken(durable),
-        'allowed-and-not-in-the-audit': book.told.some((each) => !has(each)),
+        'allowed-and-not-in-the-audit': history.told.some((each) => !has(each)),
         'refusal-lost-unseen': ring.length > scene.capacity,
       }),
       neverAtEnd: () => ({
-        'refusals-do-not-add-up': book.written + book.dropped !== book.denied,
-        'not-everyone-told': book.told.length !== scene.allows,
+        'refusals-do-not-add-up': history.written + history.dropped !== history.denied,
+        'not-everyone-told': history.told.length !== scene.allows,
       }),
       leaks: () => ({ inLine: inLine.length, ring: ring.length }),
     }

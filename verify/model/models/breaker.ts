@@ -5,7 +5,7 @@
  *     callers ── admit ──▶ breaker ◀── record, tick ── janitor ◀── reports ── callers
  *     clock: one cooldown after the other
  */
-import type { Admission, Outcome } from '../../../packages/kernel/src/policy/breaker-core.ts'
+import type { BreakerAdmission, CallOutcome } from '../../../packages/kernel/src/policy/breaker-core.ts'
 import { choose, type Model, step, type Task, wait } from '../model.ts'
 import type { Suite } from '../suite.ts'
 import type { KernelCores } from './cores.ts'
@@ -24,16 +24,16 @@ function halfOpen(cores: KernelCores, name: string, { callers, cooldowns }: Scen
     const breaker = core.createBreaker(POLICY)
     core.record(breaker, core.admit(breaker, 0), 'failed', 0)
     const clock = { now: 0 }
-    const reports: { admission: Admission; outcome: Outcome; round: number }[] = []
+    const reports: { admission: BreakerAdmission; outcome: CallOutcome; round: number }[] = []
     /** What this round of HalfOpen has seen; a new round begins each time the breaker opens halfway. */
-    const book = { round: 0, probes: 0, ok: 0, isClosedTooSoon: false }
+    const history = { round: 0, probes: 0, ok: 0, isClosedTooSoon: false }
 
     function* caller(): Task {
       yield step('asks')
       const admission = core.admit(breaker, clock.now)
       if (admission.tag === 'refused') return
-      const { round } = book
-      if (admission.tag === 'probe') book.probes += 1
+      const { round } = history
+      if (admission.tag === 'probe') history.probes += 1
       const outcome = yield choose(`calls (${admission.tag})`, ['ok', 'failed', 'lost'], [admission, round])
       if (outcome === 'ok' || outcome === 'failed') reports.push({ admission, outcome, round })
     }
@@ -43,7 +43,7 @@ function halfOpen(cores: KernelCores, name: string, { callers, cooldowns }: Scen
         yield wait('sweeps', () => reports.length > 0 || swept < clock.now, swept)
         swept = clock.now
         for (const { admission, outcome, round } of reports.splice(0)) {
-          if (admission.tag === 'probe' && outcome === 'ok' && round === book.round) book.ok += 1
+          if (admission.tag === 'probe' && outcome === 'ok' && round === history.round) history.ok += 1
           write(() => core.record(breaker, admission, outcome, clock.now))
         }
         write(() => core.tick(breaker, clock.now))
@@ -54,9 +54,9 @@ function halfOpen(cores: KernelCores, name: string, { callers, cooldowns }: Scen
       const before = breaker.state.tag
       change()
       const after = breaker.state.tag
-      if (before === 'half-open' && after === 'closed') book.isClosedTooSoon ||= book.ok < POLICY.probes
+      if (before === 'half-open' && after === 'closed') history.isClosedTooSoon ||= history.ok < POLICY.probes
       if (before !== 'half-open' && after === 'half-open')
-        Object.assign(book, { round: book.round + 1, probes: 0, ok: 0 })
+        Object.assign(history, { round: history.round + 1, probes: 0, ok: 0 })
     }
 
     const tasks: Record<string, () => Task> = {}
@@ -70,12 +70,12 @@ function halfOpen(cores: KernelCores, name: string, { callers, cooldowns }: Scen
     tasks['janitor'] = janitor
 
     return {
-      state: { breaker, clock, reports, book },
+      state: { breaker, clock, reports, book: history },
       tasks,
       daemons: ['janitor'],
       never: () => ({
-        'too-many-probes': book.probes > POLICY.probes,
-        'closed-without-enough-successes': book.isClosedTooSoon,
+        'too-many-probes': history.probes > POLICY.probes,
+        'closed-without-enough-successes': history.isClosedTooSoon,
       }),
       neverAtEnd: () => ({ 'reports-unread': reports.length > 0 }),
     }
@@ -106,7 +106,7 @@ function recovers(cores: KernelCores, name: string, { callers, idleMs, abandoned
     const breaker = core.createBreaker(policy)
     core.record(breaker, core.admit(breaker, 0), 'failed', 0)
     const clock = { now: 0, idle: 0, abandoned: 0 }
-    const reports: { admission: Admission; outcome: Outcome }[] = []
+    const reports: { admission: BreakerAdmission; outcome: CallOutcome }[] = []
     /** When each probe went out, as its caller knows. */
     const out = new Map<string, number>()
     const isClosed = (): boolean => breaker.state.tag === 'closed'

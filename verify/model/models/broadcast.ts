@@ -25,7 +25,7 @@ function accounting(cores: KernelCores, name: string, { capacity, values, reader
   const setup = (): ReturnType<Model['setup']> => {
     const broadcast = core.createBroadcast<number>(capacity)
     const accounts: Record<string, Account> = {}
-    const book = { isOutOfOrder: false }
+    const history = { isOutOfOrder: false }
 
     function* reader(self: string): Task {
       yield step('subscribes')
@@ -40,7 +40,7 @@ function accounting(cores: KernelCores, name: string, { capacity, values, reader
           if (heard.tag === 'lagged') account.lagged += heard.missed
           else {
             account.received += 1
-            book.isOutOfOrder ||= heard.value <= account.last
+            history.isOutOfOrder ||= heard.value <= account.last
             account.last = heard.value
           }
           yield step('hears more', place)
@@ -60,9 +60,9 @@ function accounting(cores: KernelCores, name: string, { capacity, values, reader
     }
 
     return {
-      state: { broadcast, accounts, book },
+      state: { broadcast, accounts, book: history },
       tasks,
-      never: () => ({ 'out-of-order': book.isOutOfOrder }),
+      never: () => ({ 'out-of-order': history.isOutOfOrder }),
       neverAtEnd: () => ({
         'values-miscounted': Object.values(accounts).some(
           ({ from, received, lagged }) => from + received + lagged !== values,

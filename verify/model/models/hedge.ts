@@ -22,15 +22,15 @@ function hedgedLookup(cores: KernelCores, name: string, { first, second }: { fir
       ended: false,
       aborted: false,
     }))
-    const book = { verdicts: 0, isSecondLate: false, isErrorHasty: false }
+    const history = { verdicts: 0, isSecondLate: false, isErrorHasty: false }
 
     const apply = (decision: HedgeStep): void => {
       if (decision === 'start-second') {
-        book.isSecondLate ||= book.verdicts > 0
+        history.isSecondLate ||= history.verdicts > 0
         for (const leg of legs.slice(first)) leg.started = true
       }
-      if (decision === 'lost') book.isErrorHasty ||= legs.some((leg) => !leg.ended)
-      if (decision === 'won' || decision === 'lost') book.verdicts += 1
+      if (decision === 'lost') history.isErrorHasty ||= legs.some((leg) => !leg.ended)
+      if (decision === 'won' || decision === 'lost') history.verdicts += 1
       if (decision === 'won' && hedge.state.tag === 'won') {
         for (const loser of hedge.state.losers) Object.assign(legs[loser] ?? {}, { aborted: true })
       }
@@ -40,7 +40,7 @@ function hedgedLookup(cores: KernelCores, name: string, { first, second }: { fir
       const state = legs[self]
       if (state === undefined) return
       const runs = (): boolean => state.started && !state.aborted
-      const isOver = (): boolean => state.aborted || (!state.started && book.verdicts > 0)
+      const isOver = (): boolean => state.aborted || (!state.started && history.verdicts > 0)
       const how = yield select('asks its peer', { answers: runs, fails: runs, 'is aborted': isOver })
       state.ended = true
       if (how === 'answers') apply(core.legSatisfied(hedge, self))
@@ -56,16 +56,16 @@ function hedgedLookup(cores: KernelCores, name: string, { first, second }: { fir
     }
 
     return {
-      state: { hedge, legs, book },
+      state: { hedge, legs, book: history },
       tasks,
       never: () => ({
-        'two-verdicts': book.verdicts > 1,
-        'second-after-verdict': book.isSecondLate,
-        'error-beats-pending-leg': book.isErrorHasty,
+        'two-verdicts': history.verdicts > 1,
+        'second-after-verdict': history.isSecondLate,
+        'error-beats-pending-leg': history.isErrorHasty,
         'loser-not-aborted':
-          book.verdicts > 0 && legs.some(({ started, ended, aborted }) => started && !ended && !aborted),
+          history.verdicts > 0 && legs.some(({ started, ended, aborted }) => started && !ended && !aborted),
       }),
-      neverAtEnd: () => ({ 'no-verdict': book.verdicts === 0 }),
+      neverAtEnd: () => ({ 'no-verdict': history.verdicts === 0 }),
     }
   }
   return { name, setup }

@@ -11,26 +11,26 @@ function readiness(cores: KernelCores, name: string, { requests }: { requests: n
     const shutdown = new cores.shutdownShell.Shutdown()
     const health = new cores.health.Health(['store'])
     const isReady = (): boolean => health.readiness.value.ready && shutdown.phase.value === 'running'
-    const book = { isIntakeOpen: true, refusedWhileReady: 0, served: 0 }
+    const history = { isIntakeOpen: true, refusedWhileReady: 0, served: 0 }
     shutdown.taskStarted('intake')
     shutdown.draining.addEventListener('abort', () => {
-      book.isIntakeOpen = false
-      if (isReady()) book.refusedWhileReady += 1
+      history.isIntakeOpen = false
+      if (isReady()) history.refusedWhileReady += 1
     })
 
     function* intake(): Task {
       for (let count = 1; count <= requests; count += 1) {
         yield step(`is asked for ${count}`)
-        if (book.isIntakeOpen) book.served += 1
-        else if (isReady()) book.refusedWhileReady += 1
+        if (history.isIntakeOpen) history.served += 1
+        else if (isReady()) history.refusedWhileReady += 1
       }
-      yield wait('closes the listener', () => !book.isIntakeOpen)
+      yield wait('closes the listener', () => !history.isIntakeOpen)
       shutdown.taskEnded('intake')
     }
 
     return {
       state: {
-        book,
+        book: history,
         health: health.readiness,
         get phase() {
           return shutdown.phase.value
@@ -53,7 +53,7 @@ function readiness(cores: KernelCores, name: string, { requests }: { requests: n
         },
       },
       never: () => ({
-        'refused-while-ready': book.refusedWhileReady > 0,
+        'refused-while-ready': history.refusedWhileReady > 0,
         'ready-with-a-condition-unmet': isReady() && !health.readiness.value.conditions['store']?.ready,
       }),
       neverAtEnd: () => ({ 'service-not-stopped': shutdown.phase.value !== 'stopped' }),

@@ -12,7 +12,7 @@ function permits(cores: KernelCores, name: string, scene: { permits: number; cli
   const setup = (): ReturnType<Model['setup']> => {
     const semaphore = core.createSemaphore(scene.permits)
     const away = new Signal()
-    const book = { held: 0 }
+    const history = { held: 0 }
 
     function* client(signal: Signal): Task {
       yield step('asks for a permit')
@@ -20,9 +20,9 @@ function permits(cores: KernelCores, name: string, scene: { permits: number; cli
         const waited = yield* waitIn(semaphore.line, { label: 'goes on from the line', signal })
         if (waited.tag === 'canceled') return
       }
-      book.held += 1
+      history.held += 1
       yield step('gives its permit back')
-      book.held -= 1
+      history.held -= 1
       core.release(semaphore)
     }
 
@@ -34,9 +34,9 @@ function permits(cores: KernelCores, name: string, scene: { permits: number; cli
     }
 
     return {
-      state: { semaphore, away, book },
+      state: { semaphore, away, book: history },
       tasks,
-      never: () => ({ 'too-many-holders': book.held > scene.permits }),
+      never: () => ({ 'too-many-holders': history.held > scene.permits }),
       neverAtEnd: () => ({ 'permit-lost': semaphore.available !== scene.permits }),
       leaks: () => ({ waiters: semaphore.line.size, listeners: away.listeners.size }),
     }

@@ -21,7 +21,7 @@ function stopTogether(cores: KernelCores, name: string, { requests, calls }: Sce
     const services = { front: core.createShutdown(), behind: core.createShutdown() }
     /** Accepted and not yet over. */
     const open = { front: 0, behind: 0 }
-    const book = { answered: 0, refusedWhileAccepted: 0, takenFromOutside: 0, hasBegun: false }
+    const history = { answered: 0, refusedWhileAccepted: 0, takenFromOutside: 0, hasBegun: false }
     for (const service of Object.values(services)) core.taskStarted(service, 'listener')
     const isAborted = (): boolean => services.front.phase !== 'running' && services.front.phase !== 'draining'
 
@@ -34,13 +34,13 @@ function stopTogether(cores: KernelCores, name: string, { requests, calls }: Sce
     function* request(): Task {
       yield step('asks the front')
       if (!core.takesWork(services.front, 'outside')) return
-      if (book.hasBegun) book.takenFromOutside += 1
+      if (history.hasBegun) history.takenFromOutside += 1
       open.front += 1
       for (let call = 1; call <= calls; call += 1) {
         yield step(`calls behind, ${call}`)
         if (isAborted()) break
         if (!core.takesWork(services.behind, 'dependent')) {
-          book.refusedWhileAccepted += 1
+          history.refusedWhileAccepted += 1
           break
         }
         open.behind += 1
@@ -48,7 +48,7 @@ function stopTogether(cores: KernelCores, name: string, { requests, calls }: Sce
         open.behind -= 1
       }
       open.front -= 1
-      book.answered += 1
+      history.answered += 1
     }
 
     const tasks: Record<string, () => Task> = {
@@ -56,11 +56,11 @@ function stopTogether(cores: KernelCores, name: string, { requests, calls }: Sce
       behind: () => listener('behind'),
       *client() {
         yield step('asks behind')
-        if (core.takesWork(services.behind, 'outside') && book.hasBegun) book.takenFromOutside += 1
+        if (core.takesWork(services.behind, 'outside') && history.hasBegun) history.takenFromOutside += 1
       },
       *node() {
         yield step('stops')
-        book.hasBegun = true
+        history.hasBegun = true
         core.dependentStarted(services.behind, 'front')
         core.drain(services.front)
         core.drain(services.behind)
@@ -77,11 +77,11 @@ function stopTogether(cores: KernelCores, name: string, { requests, calls }: Sce
     for (let count = 1; count <= requests; count += 1) tasks[`request-${count}`] = request
 
     return {
-      state: { services, open, book },
+      state: { services, open, book: history },
       tasks,
       never: () => ({
-        'accepted-work-refused': book.refusedWhileAccepted > 0,
-        'taken-from-outside': book.takenFromOutside > 0,
+        'accepted-work-refused': history.refusedWhileAccepted > 0,
+        'taken-from-outside': history.takenFromOutside > 0,
         'stopped-with-work-open': services.front.phase === 'stopped' && open.front > 0,
       }),
       neverAtEnd: () => ({

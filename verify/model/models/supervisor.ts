@@ -17,12 +17,12 @@ function restartWhileDraining(cores: KernelCores, name: string, { tasks: size }:
   const setup = (): ReturnType<Model['setup']> => {
     const shutdown = shutdownCore.createShutdown()
     const isRunning = (): boolean => shutdown.phase === 'running'
-    const book = { restartsDecidedWhileDraining: 0, startsAfterStop: 0 }
+    const observed = { restartsDecidedWhileDraining: 0, startsAfterStop: 0 }
 
     function* supervised(self: string): Task {
       let history = supervisor.NO_FAILURES
       for (;;) {
-        if (shutdown.phase === 'stopped') book.startsAfterStop += 1
+        if (shutdown.phase === 'stopped') observed.startsAfterStop += 1
         const exit = yield select(
           'runs',
           { finished: () => !isRunning(), failed: () => history.failures.length < 3 },
@@ -31,7 +31,7 @@ function restartWhileDraining(cores: KernelCores, name: string, { tasks: size }:
         if (exit === 'failed') history = supervisor.noteFailure(history, history.failures.length)
         const decision = supervisor.decide(history, exit === 'failed' ? 'failed' : 'finished', isRunning(), NO_JITTER)
         if (decision.tag !== 'restart') break
-        if (!isRunning()) book.restartsDecidedWhileDraining += 1
+        if (!isRunning()) observed.restartsDecidedWhileDraining += 1
         const pause = yield select('pauses', { over: () => true, draining: () => !isRunning() }, [history, decision])
         if (pause === 'draining') break
       }
@@ -50,11 +50,11 @@ function restartWhileDraining(cores: KernelCores, name: string, { tasks: size }:
     }
 
     return {
-      state: { shutdown, book },
+      state: { shutdown, book: observed },
       tasks,
       never: () => ({
-        'restart-while-draining': book.restartsDecidedWhileDraining > 0,
-        'start-after-stop': book.startsAfterStop > 0,
+        'restart-while-draining': observed.restartsDecidedWhileDraining > 0,
+        'start-after-stop': observed.startsAfterStop > 0,
       }),
       neverAtEnd: () => ({ 'service-not-stopped': shutdown.phase !== 'stopped' }),
       leaks: () => ({ tasks: shutdown.tasks.size }),
@@ -70,7 +70,7 @@ function crashLoop(cores: KernelCores, name: string): Model {
   const setup = (): ReturnType<Model['setup']> => {
     const shutdown = shutdownCore.createShutdown()
     const failedAt: number[] = []
-    const book = { fatal: false, restarted: 0 }
+    const observed = { fatal: false, restarted: 0 }
     shutdownCore.taskStarted(shutdown, 'flapping')
 
     const recentFailures = (): number => failedAt.filter((at) => (failedAt.at(-1) ?? 0) - at < 60_000).length
@@ -85,23 +85,23 @@ function crashLoop(cores: KernelCores, name: string): Model {
         history = supervisor.noteFailure(history, now)
         const decision = supervisor.decide(history, 'failed', shutdown.phase === 'running', NO_JITTER)
         if (decision.tag === 'fatal') {
-          book.fatal = true
+          observed.fatal = true
           shutdownCore.drain(shutdown)
         }
         if (decision.tag !== 'restart') break
-        book.restarted += 1
+        observed.restarted += 1
       }
       shutdownCore.taskEnded(shutdown, 'flapping')
     }
 
     return {
-      state: { shutdown, failedAt, book },
+      state: { shutdown, failedAt, book: observed },
       tasks: { flapping },
       never: () => ({
-        'crash-loop-goes-on': recentFailures() > 5 && !book.fatal,
-        'escalated-too-early': recentFailures() <= 5 && book.fatal,
+        'crash-loop-goes-on': recentFailures() > 5 && !observed.fatal,
+        'escalated-too-early': recentFailures() <= 5 && observed.fatal,
       }),
-      neverAtEnd: () => ({ 'fatal-without-stop': book.fatal && shutdown.phase !== 'stopped' }),
+      neverAtEnd: () => ({ 'fatal-without-stop': observed.fatal && shutdown.phase !== 'stopped' }),
     }
   }
   return { name, setup }

@@ -14,7 +14,7 @@ function lastWrite(cores: KernelCores, name: string, { writes, readers }: { writ
     const watch = watchCore.createWatch(0)
     const signal = new Signal()
     const heard = Array.from({ length: readers }, () => 0)
-    const book = { wentBack: false }
+    const history = { wentBack: false }
 
     function* reader(self: number): Task {
       for (let seen = 0; watch.value < writes || seen < watch.version; ) {
@@ -22,7 +22,7 @@ function lastWrite(cores: KernelCores, name: string, { writes, readers }: { writ
           const waited = yield* waitIn(watch.waiters, { label: 'looks again', signal, locals: seen })
           if (waited.tag === 'canceled') return
         }
-        book.wentBack ||= watch.value < (heard[self] ?? 0)
+        history.wentBack ||= watch.value < (heard[self] ?? 0)
         heard[self] = watch.value
         seen = watch.version
         yield step('thinks about it', seen)
@@ -44,9 +44,9 @@ function lastWrite(cores: KernelCores, name: string, { writes, readers }: { writ
     }
 
     return {
-      state: { watch, signal, heard, book },
+      state: { watch, signal, heard, book: history },
       tasks,
-      never: () => ({ 'value-went-back': book.wentBack }),
+      never: () => ({ 'value-went-back': history.wentBack }),
       neverAtEnd: () => ({ 'last-write-missed': heard.some((value) => value !== writes) }),
       leaks: () => ({ waiters: watch.waiters.size, listeners: signal.listeners.size }),
     }

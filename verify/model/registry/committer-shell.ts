@@ -7,8 +7,8 @@
  *
  * The drive is the judge: what counts is what lies on it, whatever the ledger believes.
  */
-import type { Answer, Command } from '../../../services/registry/src/domain/commands.ts'
-import type { Outcome } from '../../../services/registry/src/domain/decide-core.ts'
+import type { Command, CommandAnswer } from '../../../services/registry/src/domain/commands.ts'
+import type { CommandDecision } from '../../../services/registry/src/domain/decide-core.ts'
 import type { LedgerDraft } from '../../../services/registry/src/domain/ledger.ts'
 import { type Steps, select, step, type Task } from '../model.ts'
 import type { RegistryCores } from './cores.ts'
@@ -75,7 +75,7 @@ const LEAVES_BEFORE = 1
 
 interface Batch {
   readonly draft: LedgerDraft
-  readonly decided: { readonly job: Job; readonly outcome: Outcome }[]
+  readonly decided: { readonly job: Job; readonly outcome: CommandDecision }[]
   readonly entries: Entry[]
 }
 
@@ -83,7 +83,7 @@ function rootOf(entries: readonly Entry[]): string {
   return entries.map(({ type, proposal, hash }) => `${type} ${proposal} ${hash.slice(3, 11)}`).join()
 }
 
-function placeIn(answer: Answer): { readonly version: number | undefined; readonly index: number | undefined } {
+function placeIn(answer: CommandAnswer): { readonly version: number | undefined; readonly index: number | undefined } {
   const isVersion = 'version' in answer
   return { version: isVersion ? answer.version : undefined, index: isVersion ? answer.log_index : undefined }
 }

@@ -48,7 +48,7 @@ function committing(cores: RegistryCores, name: string, scene: Scene): Model {
     /** What each client was told, in its own order. */
     const heard: Record<string, Told[]> = Object.fromEntries(Object.keys(scene.clients).map((who) => [who, []]))
     const told = (): Told[] => Object.values(heard).flat()
-    const book = { expiriesLeft: scene.expiries, hasLeftOut: false }
+    const history = { expiriesLeft: scene.expiries, hasLeftOut: false }
 
     /** Asks until there is an answer that says what became of it. */
     function* ask(who: string, wanted: Ask): Task {
@@ -69,12 +69,12 @@ function committing(cores: RegistryCores, name: string, scene: Scene): Model {
         { answered: () => job.end !== undefined, 'its time is over': mayExpire },
         job,
       )
-      if (job.end === undefined) book.expiriesLeft -= 1
+      if (job.end === undefined) history.expiriesLeft -= 1
       shell.end(job, { tag: 'expired' })
       return job.end ?? { tag: 'expired' }
     }
 
-    const mayExpire = (): boolean => book.expiriesLeft > 0
+    const mayExpire = (): boolean => history.expiriesLeft > 0
 
     const tasks: Record<string, () => Task> = { committer: shell.committer }
     for (const [who, asks] of Object.entries(scene.clients)) {
@@ -89,15 +89,15 @@ function committing(cores: RegistryCores, name: string, scene: Scene): Model {
       const how = yield select('waits for the end', { ended: () => shell.state.isEnded, deadline: () => true })
       if (how === 'ended') return
       shell.abort()
-      book.hasLeftOut = true
+      history.hasLeftOut = true
       // What the Committer has begun and leaves ends when its caller's time is over.
-      book.expiriesLeft = Object.keys(scene.clients).length
+      history.expiriesLeft = Object.keys(scene.clients).length
     }
 
     return {
       state: {
         shell: shell.state,
-        book,
+        book: history,
         heard,
         get ledger() {
           return shell.shown
@@ -111,9 +111,10 @@ function committing(cores: RegistryCores, name: string, scene: Scene): Model {
         'nobody-won': isNobodyTheWinner(told()),
         'approval-forgotten': Object.values(heard).some(isForgotten),
         'committed-still-open':
-          !book.hasLeftOut && open.some((each) => isCommitted(shell.state.drive.durable, each) && shell.isOpen(each)),
+          !history.hasLeftOut &&
+          open.some((each) => isCommitted(shell.state.drive.durable, each) && shell.isOpen(each)),
         'entries-without-checkpoint':
-          !book.hasLeftOut && shell.state.drive.checkpointSize < shell.state.drive.durable.length,
+          !history.hasLeftOut && shell.state.drive.checkpointSize < shell.state.drive.durable.length,
       }),
       leaks: () => ({ queued: shell.state.proposals.length + shell.state.approvals.length }),
       eventually: () => ({ 'the service stops': shell.state.isEnded }),

@@ -9,13 +9,13 @@ import {
   type Proposal,
   payloadHash,
   proposalId,
+  RegistryState,
   type Signer,
-  State,
   signerSetHash,
   signerSetOf,
 } from '@cairn/names'
 import { addressOf, toBase64url } from '@cairn/wire'
-import type { Ledger, OpenProposal } from '../../../services/registry/src/domain/ledger.ts'
+import type { Ledger, PendingProposal } from '../../../services/registry/src/domain/ledger.ts'
 import type { RegistryCores } from './cores.ts'
 
 export const NOW = 1_000_000
@@ -27,7 +27,9 @@ export const SIGNATURE = toBase64url(new Uint8Array(64))
 const KEEPER: Signer = { id: 'keeper', algo: 'ed25519', key: toBase64url(new Uint8Array(32).fill(1)) }
 const HEIR: Signer = { id: 'heir', algo: 'ed25519', key: toBase64url(new Uint8Array(32).fill(2)) }
 const GENESIS = createGenesis({ m: 1, signers: [KEEPER] }, { proposal_id: idOf(0), committed_at: NOW })
-const GENESIS_STATE = State.of(GENESIS.payload.items.filter((item) => item.kind === 'signer_set' && 'm' in item))
+const GENESIS_STATE = RegistryState.of(
+  GENESIS.payload.items.filter((item) => item.kind === 'signer_set' && 'm' in item),
+)
 const GENESIS_SET = signerSetOf(GENESIS.payload)
 
 export const LOG = logIdentity('model.example/registry', headOf(GENESIS).hash)
@@ -60,7 +62,7 @@ function approvalsOf(name: ProposalName): Approval[] {
   return name === 'rotation' ? [current, { signer_id: HEIR.id, sig: SIGNATURE, role: 'incoming' }] : [current]
 }
 
-const OPEN = new Map<ProposalName, OpenProposal>(
+const OPEN = new Map<ProposalName, PendingProposal>(
   (Object.keys(NUMBERS) as ProposalName[]).map((name) => {
     const payload: Payload = { items: itemsOf(name) }
     const proposal: Proposal = {

@@ -9,7 +9,7 @@
 import { CairnError } from '@cairn/kernel'
 import type { LeaseCore } from '../../../packages/store/src/chunk/lease-core.ts'
 import type { Presence } from '../../../packages/store/src/chunk/presence-core.ts'
-import type { CommitCore, CommitStep, Entry } from '../../../packages/store/src/journal/commit-core.ts'
+import type { CommitCore, CommitEntry, CommitStep } from '../../../packages/store/src/journal/commit-core.ts'
 import { type Steps, select, type Task } from '../model.ts'
 import { type Signal, waitIn } from '../models/shell.ts'
 import type { StoreCores } from './cores.ts'
@@ -22,7 +22,7 @@ export interface Batch {
   readonly onSettled: () => void
 }
 
-export type Write = Entry<Batch>
+export type Write = CommitEntry<Batch>
 
 export const CHUNK = 'c'
 export const LEASE_TIME = 2

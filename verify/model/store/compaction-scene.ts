@@ -29,7 +29,7 @@ export function compactionRace(cores: StoreCores, name: string, scene: Compactio
   const setup = (): ReturnType<Model['setup']> => {
     const shelf = createShelf(cores)
     const { segments, index, ledger } = shelf
-    const book = { misread: false, gaveUp: false, missed: false, reads: 0, unlinkFailuresLeft: scene.unlinkFailures }
+    const history = { misread: false, gaveUp: false, missed: false, reads: 0, unlinkFailuresLeft: scene.unlinkFailures }
 
     function* copy(live: readonly [StoredRecord, Place][]): Steps<void> {
       if (live.length === 0) return
@@ -45,10 +45,10 @@ export function compactionRace(cores: StoreCores, name: string, scene: Compactio
     function* remove(victim: StoredSegment): Task {
       yield step('retires the victim', victim)
       if (!pins.retire(victim.pins)) yield* waitIn(victim.pins.drained, { label: 'is drained', locals: victim })
-      const options = book.unlinkFailuresLeft > 0 ? ['well', 'badly'] : ['well']
+      const options = history.unlinkFailuresLeft > 0 ? ['well', 'badly'] : ['well']
       const how = yield choose('unlinks the victim', options, victim)
       if (how === 'badly') {
-        book.unlinkFailuresLeft -= 1
+        history.unlinkFailuresLeft -= 1
         pins.unretire(victim.pins)
         return
       }
@@ -74,7 +74,7 @@ export function compactionRace(cores: StoreCores, name: string, scene: Compactio
       const segment = segments.get(place.segment)
       if (segment === undefined || !pins.pin(segment.pins)) return false
       yield step('reads and lets go', [segment, place])
-      if (!segment.isLinked || segment.records[place.offset]?.id !== 'a') book.misread = true
+      if (!segment.isLinked || segment.records[place.offset]?.id !== 'a') history.misread = true
       pins.unpin(segment.pins)
       return true
     }
@@ -84,16 +84,16 @@ export function compactionRace(cores: StoreCores, name: string, scene: Compactio
         yield step('looks it up', look)
         const entry = index.get('a')
         if (entry === undefined || entry.isTombstone) {
-          if (ledger['a'] === 'there') book.missed = true
+          if (ledger['a'] === 'there') history.missed = true
           return
         }
         if (kind === 'late') yield step('goes there', [look, entry.place])
         if (yield* readAt(entry.place)) {
-          book.reads += 1
+          history.reads += 1
           return
         }
       }
-      book.gaveUp = true
+      history.gaveUp = true
     }
 
     const tasks: Record<string, () => Task> = { compactor }
@@ -108,13 +108,13 @@ export function compactionRace(cores: StoreCores, name: string, scene: Compactio
     }
 
     return {
-      state: { segments, index, ledger, book },
+      state: { segments, index, ledger, book: history },
       tasks,
       never: () => ({
         ...shelf.faults(),
-        'wrong-bytes-read': book.misread,
-        'read-gave-up': book.gaveUp,
-        'live-record-not-found': book.missed,
+        'wrong-bytes-read': history.misread,
+        'read-gave-up': history.gaveUp,
+        'live-record-not-found': history.missed,
       }),
       neverAtEnd: () => ({ 'space-not-given-back': segments.has(2) }),
       leaks: () => ({ pins: [...segments.values()].reduce((sum, each) => sum + each.pins.count, 0) }),

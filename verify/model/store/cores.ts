@@ -11,7 +11,7 @@ export interface StoreCores {
   readonly compaction: typeof import('../../../packages/store/src/compaction/compaction-core.ts')
   readonly holds: typeof import('../../../packages/store/src/object/holds-core.ts')
   readonly marks: typeof import('../../../packages/store/src/object/mark-core.ts')
-  readonly sweep: typeof import('../../../packages/store/src/object/sweep-core.ts')
+  readonly sweep: typeof import('../../../packages/store/src/object/mark-core.ts')
 }
 
 const FILES: Readonly<Record<keyof StoreCores, string>> = {
@@ -24,7 +24,7 @@ const FILES: Readonly<Record<keyof StoreCores, string>> = {
   compaction: 'compaction/compaction-core.ts',
   holds: 'object/holds-core.ts',
   marks: 'object/mark-core.ts',
-  sweep: 'object/sweep-core.ts',
+  sweep: 'object/mark-core.ts',
 }
 
 export const STORE: Source<StoreCores> = {

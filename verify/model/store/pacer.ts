@@ -4,7 +4,6 @@
  *
  *     repairBudget(bytes a second) ─▶ bucket {rate, burst} ─▶ one worker at a time pays, in parts ─▶ then moves a run
  */
-
 import { type Model, step, type Task, wait } from '../model.ts'
 import type { KernelCores } from '../models/cores.ts'
 import type { Source, Suite } from '../suite.ts'

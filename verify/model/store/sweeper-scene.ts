@@ -32,7 +32,7 @@ interface Promised {
 }
 
 /** What uploads were told, and whether it was kept. */
-function createPromiseBook(shell: ChunkShell, { before }: SweeperScene) {
+function createPromiseLedger(shell: ChunkShell, { before }: SweeperScene) {
   const promises = new Map<string, Promised>()
   const committed = new Set<string>()
   const state = { promises, committed, isSweptWhilePromised: false, isRefusedWhilePromised: false }
@@ -72,18 +72,18 @@ function createPromiseBook(shell: ChunkShell, { before }: SweeperScene) {
 }
 
 type Marks = ReturnType<StoreCores['marks']['createMarks']>
-type Book = ReturnType<typeof createPromiseBook>
+type PromiseLedger = ReturnType<typeof createPromiseLedger>
 
 interface Parts {
   readonly cores: StoreCores
   readonly scene: SweeperScene
   readonly shell: ChunkShell
-  readonly book: Book
+  readonly ledger: PromiseLedger
   readonly round: Marks
 }
 
 /** What uploads do, and whoever deletes the object that was there. */
-function createClients({ cores, shell, book, round }: Parts) {
+function createClients({ cores, shell, ledger, round }: Parts) {
   const { leases, marks } = cores
   const { state } = shell
 
@@ -91,10 +91,10 @@ function createClients({ cores, shell, book, round }: Parts) {
     yield step('puts the chunk')
     const submitted = shell.submit(upload)
     if (submitted === 'unready') return false
-    book.promise(upload, submitted === 'present')
+    ledger.promise(upload, submitted === 'present')
     if (submitted === 'present') return true
     const outcome = yield* shell.durable(submitted.write)
-    if (outcome === 'durable') book.told(upload)
+    if (outcome === 'durable') ledger.told(upload)
     return outcome === 'durable'
   }
 
@@ -102,7 +102,7 @@ function createClients({ cores, shell, book, round }: Parts) {
     yield step('asks whether it is missing')
     if (!shell.exists()) return false
     leases.lease(state.leases, upload, CHUNK, state.now)
-    book.promise(upload, true)
+    ledger.promise(upload, true)
     return true
   }
 
@@ -111,7 +111,7 @@ function createClients({ cores, shell, book, round }: Parts) {
     for (;;) {
       const before = state.losses
       if (!shell.willExist()) {
-        book.refused(upload)
+        ledger.refused(upload)
         return undefined
       }
       leases.keep(state.leases, lease, CHUNK)
@@ -133,7 +133,7 @@ function createClients({ cores, shell, book, round }: Parts) {
     }
     marks.referredTo([CHUNK], () => reach(shell))
     leases.unlease(state.leases, upload, [CHUNK])
-    book.committed(upload)
+    ledger.committed(upload)
     yield step('lets go of the chunk')
     leases.endLease(state.leases, lease)
   }
@@ -157,7 +157,7 @@ function createClients({ cores, shell, book, round }: Parts) {
 }
 
 /** The sweeper, a round at a time. */
-function createSweeper({ cores, scene, shell, book, round }: Parts): () => Task {
+function createSweeper({ cores, scene, shell, ledger, round }: Parts): () => Task {
   const { leases, marks, sweep } = cores
   const { state } = shell
   const blindness = scene.before === 'unreadable segment' ? 'a segment' : undefined
@@ -188,7 +188,7 @@ function createSweeper({ cores, scene, shell, book, round }: Parts): () => Task 
       isSettled: !state.presence.has(CHUNK),
     }
     if (!sweep.mayCondemn(round, state.leases, CHUNK, facts, state.now)) return
-    book.swept()
+    ledger.swept()
     const removal = shell.submitRemoval()
     const isUnready = removal === 'unready'
     const outcome = isUnready ? 'failed' : yield* shell.durable(removal, { label: 'hears of the removal' })
@@ -222,17 +222,17 @@ export function sweeperRace(cores: StoreCores, name: string, scene: SweeperScene
   const setup = (): ReturnType<Model['setup']> => {
     const shell = createChunkShell(cores, scene)
     const { state } = shell
-    const book = createPromiseBook(shell, scene)
+    const ledger = createPromiseLedger(shell, scene)
     const round = marks.createMarks()
     const commitLeases = (): string[] => [...state.leases.uploads.keys()].filter((each) => each.startsWith('commit'))
     const isLeased = (): boolean => [...state.leases.uploads.values()].some(({ ids }) => ids.has(CHUNK))
     const isDueOneDay = (): boolean => marks.isDue(round, state.leases, Number.POSITIVE_INFINITY)
-    const parts: Parts = { cores, scene, shell, book, round }
+    const parts: Parts = { cores, scene, shell, ledger, round }
     const { upload, deleter } = createClients(parts)
     const tasks: Record<string, () => Task> = { appender: shell.appender, sweeper: createSweeper(parts) }
     for (const [at, beginning] of scene.uploads.entries()) {
       const self = `upload-${at + 1}`
-      if (beginning === 'returns') book.promise(self, true)
+      if (beginning === 'returns') ledger.promise(self, true)
       tasks[self] = () => upload(self, beginning)
     }
     if (scene.before === 'deleted') tasks['deleter'] = deleter
@@ -246,17 +246,17 @@ export function sweeperRace(cores: StoreCores, name: string, scene: SweeperScene
     }
 
     return {
-      state: { shell: state, book: book.state, round },
+      state: { shell: state, book: ledger.state, round },
       tasks,
       daemons: ['appender'],
-      never: () => book.faults(),
+      never: () => ledger.faults(),
       // What nothing refers to and no lease keeps is gone, or a further round is due.
       neverAtEnd: () => ({
-        'garbage-forgotten': shell.isOnDrive() && !book.hasObject() && !isLeased() && !isDueOneDay(),
+        'garbage-forgotten': shell.isOnDrive() && !ledger.hasObject() && !isLeased() && !isDueOneDay(),
       }),
       leaks: () => ({
         ...shell.leaks(),
-        'leases of committed uploads': book.leasesLeft(),
+        'leases of committed uploads': ledger.leasesLeft(),
         'leases of commits': commitLeases().length,
       }),
       eventually: () => ({ 'the line is empty': state.commit.queue.length === 0 }),

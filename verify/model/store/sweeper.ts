@@ -41,14 +41,14 @@ export const PUT_AND_SWEEPER: Suite<StoreCores> = {
   mutants: [
     {
       name: 'the sweeper does not ask for leases',
-      file: 'object/sweep-core.ts',
+      file: 'object/mark-core.ts',
       find: 'if (isLeased(leases, id, now)) return false',
       replace: '',
       expect: 'swept-while-promised',
     },
     {
       name: 'the sweeper does not ask for objects',
-      file: 'object/sweep-core.ts',
+      file: 'object/mark-core.ts',
       find: 'return facts.isProved && facts.isSettled && !facts.isMarked',
       replace: 'return facts.isProved && facts.isSettled',
       expect: 'object-without-chunk',
@@ -225,14 +225,14 @@ export const COMMIT_AND_ROUND: Suite<StoreCores> = {
     },
     {
       name: 'what a blocked round did not reach may go',
-      file: 'object/sweep-core.ts',
+      file: 'object/mark-core.ts',
       find: "if (marks.phase !== 'whole') return false",
       replace: '',
       expect: 'object-without-chunk',
     },
     {
       name: 'the candidate is not looked at again',
-      file: 'object/sweep-core.ts',
+      file: 'object/mark-core.ts',
       find: 'return facts.isProved && facts.isSettled && !facts.isMarked',
       replace: 'return facts.isProved && facts.isSettled',
       expect: 'object-without-chunk',

@@ -6,7 +6,7 @@
  *       └──▶ no answer: whole or not at all
  */
 import assert from 'node:assert/strict'
-import { decodeAuditLine, sayLineRanges, verifyAudit } from '@cairn/clients'
+import { decodeAuditLine, formatLineRanges, verifyAudit } from '@cairn/clients'
 import { addressOf } from '@cairn/wire'
 
 export type HookEvent = 'push' | 'release'
@@ -91,7 +91,7 @@ function auditOf({ node, auditLines, losses }: NodeWords): Map<string, number> {
   // Of each loss a line speaks, the last of them is there, and all lines from it on.
   const adoptions = decoded.filter(({ action }) => action === 'adopt').length
   assert.equal(adoptions, Math.min(losses, 1), `${node} lost its journal ${losses} times, and speaks of ${adoptions}`)
-  const isSaid = first?.action === 'adopt' && first.delivery === sayLineRanges([{ first: 1, last: first.seq - 1 }])
+  const isSaid = first?.action === 'adopt' && first.delivery === formatLineRanges([{ first: 1, last: first.seq - 1 }])
   assert.ok(
     losses > 0 ? isSaid : (first?.seq ?? 1) === 1,
     `the audit of ${node} begins at ${first?.seq}: ${first?.action} ${first?.delivery}`,

@@ -1,7 +1,7 @@
 /** What clients of the registry asked for and were told, in the order it happened; and whether the log agrees. */
 import assert from 'node:assert/strict'
 import { type Head, type Item, isLive, itemHash } from '@cairn/names'
-import type { VersionFacts } from '../../../services/registry/src/domain/versions.ts'
+import type { VersionSummary } from '../../../services/registry/src/domain/ledger.ts'
 import { checkLinearizable, type Operation } from '../../linear/checker.ts'
 import type { LoggedVersion, ReadLog, SeenCheckpoint } from './registry-log.ts'
 import { headText, NOTHING, type RegistryCall, registrySpec } from './registry-spec.ts'
@@ -11,7 +11,7 @@ interface Proposed {
   /** When somebody first asked for its commit. */
   askedAt: number | undefined
   /** The first answer to it, and when that was. */
-  told: { readonly facts: VersionFacts; readonly at: number } | undefined
+  told: { readonly facts: VersionSummary; readonly at: number } | undefined
   /** Somebody heard that others were faster: what it builds on is past, and stays so. */
   isPast: boolean
 }
@@ -63,7 +63,7 @@ export class RegistryOracle {
   }
 
   /** The commit was answered with these facts; each time with the same. */
-  commit(id: string, facts: VersionFacts, invoked: number): void {
+  commit(id: string, facts: VersionSummary, invoked: number): void {
     const responded = this.next()
     const proposed = this.#of(id)
     proposed.told ??= { facts, at: responded }

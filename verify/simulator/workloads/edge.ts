@@ -9,7 +9,8 @@
  * that it was made, of one before it, unless its drive has refused to forget.
  */
 import assert from 'node:assert/strict'
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Address, addressOf } from '@cairn/wire'
 import type { VirtualListener } from '../../virtual/network/message.ts'
 import { noise } from '../../virtual/noise.ts'

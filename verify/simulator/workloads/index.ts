@@ -9,7 +9,8 @@
  * that holds. What holds in the end: all that was acknowledged is found everywhere, in the time an index has.
  */
 import assert from 'node:assert/strict'
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { type Item, itemHash, type NameItem, parseProof, parseTrust, type TrustFile, verifyProof } from '@cairn/names'
 import { readSmallFile } from '@cairn/platform'
 import { type Address, addressOf, toHex } from '@cairn/wire'

@@ -2,7 +2,7 @@
 import type { Random } from '@cairn/kernel'
 import type { Item } from '@cairn/names'
 import { addressOf } from '@cairn/wire'
-import { PEOPLE, ROOTS, signatureOf } from '../../chaos/registry/registry-people.ts'
+import { ROOTS, signatureOf, TEST_SIGNERS } from '../../chaos/registry/registry-signers.ts'
 import type { Cluster } from '../cluster.ts'
 import { WRITER } from '../settings.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
@@ -33,9 +33,9 @@ export async function propose(cluster: Cluster, id: string, items: readonly Item
   const proposed = outcomeOf('propose', opened, [202], OVERTAKEN)
   if (proposed !== 'acknowledged') return proposed
   const { signing_input: input } = opened.json() as { signing_input: string }
-  const absent = Math.floor(random.next() * PEOPLE.length)
-  for (const person of PEOPLE.filter((_, at) => at !== absent)) {
-    const approval = { signer_id: person.signer.id, sig: signatureOf(person, input) }
+  const absent = Math.floor(random.next() * TEST_SIGNERS.length)
+  for (const testSigner of TEST_SIGNERS.filter((_, at) => at !== absent)) {
+    const approval = { signer_id: testSigner.signer.id, sig: signatureOf(testSigner, input) }
     const answer = await cluster.send(registry, 'registry', 'POST', `/registry/approvals/${id}`, { body: approval })
     const approved = outcomeOf('approve', answer, [200], OVERTAKEN)
     if (approved !== 'acknowledged') return approved

@@ -6,7 +6,8 @@
  * nobody ever sees two roots of one size, nor answers that fit no single order.
  */
 import assert from 'node:assert/strict'
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import {
   type Head,
   type Item,
@@ -20,7 +21,7 @@ import {
   verifyProof,
 } from '@cairn/names'
 import { type Address, addressOf, toHex } from '@cairn/wire'
-import type { VersionFacts } from '../../../services/registry/src/domain/versions.ts'
+import type { VersionSummary } from '../../../services/registry/src/domain/ledger.ts'
 import type { Answer } from '../answer.ts'
 import type { Cluster } from '../cluster.ts'
 import { checkpointIn, readLog } from '../oracles/registry-log.ts'
@@ -135,7 +136,7 @@ export class RegistryWorkload implements Workload {
     const invoked = this.oracle.ask(id)
     const answer = await this.#send(cluster, 'POST', `/registry/commit/${id}`)
     const outcome = outcomeOf('commit', answer, [201], wasCommitted ? [] : OVERTAKEN)
-    if (outcome === 'acknowledged') this.oracle.commit(id, answer.json() as VersionFacts, invoked)
+    if (outcome === 'acknowledged') this.oracle.commit(id, answer.json() as VersionSummary, invoked)
     if (answer.code === 'ChainMismatch') this.oracle.overtake(id)
     return outcome
   }

@@ -1,5 +1,4 @@
 /** What every `Disk` does, whoever implements it. */
-
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type ErrorKind, isKind } from '@cairn/kernel'

@@ -1,10 +1,10 @@
 /** One implementation under test, with what it takes to run it and to see that it left nothing behind. */
-
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { leaks, MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
+import { MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import type { VirtualPlatform } from '../machine.ts'
 import { VirtualWorld } from '../world.ts'
 

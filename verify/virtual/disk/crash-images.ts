@@ -26,7 +26,7 @@ export interface CrashImage {
   /** How many events of the record had happened. */
   readonly prefix: number
   /** What became of the pending changes, for people. */
-  readonly story: string
+  readonly fates: string
   /** What had been promised by then. */
   readonly marks: readonly string[]
   /** The disk as it is found afterwards. */
@@ -58,7 +58,7 @@ export function* crashImages(
       const fates = new Map([...steadyFates, ...drawFates(volatile, options.random)])
       yield {
         prefix,
-        story: storyOf(pending, fates),
+        fates: describeFates(pending, fates),
         marks,
         table: () => {
           const table = cloneTable(base)
@@ -107,7 +107,7 @@ function* damages(length: number, random: Random): Generator<Fate> {
   yield { tag: 'zeroed' }
 }
 
-function storyOf(pending: readonly Pending[], fates: ReadonlyMap<number, Fate>): string {
+function describeFates(pending: readonly Pending[], fates: ReadonlyMap<number, Fate>): string {
   const parts = pending.map(({ at, change }) => {
     const fate = fates.get(at) ?? KEPT
     return `${at} ${change.tag} ${fate.tag}${fate.tag === 'torn' ? ` after ${fate.bytes} bytes` : ''}`

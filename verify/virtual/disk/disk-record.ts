@@ -7,7 +7,7 @@
  *
  * A sync covers what was asked before it *began*; bytes belong to their file, names to their directory.
  */
-import { FileBytes } from '@cairn/platform'
+import { FileBytes } from '@cairn/platform/testing'
 import type { InodeTable } from './inode-table.ts'
 
 export type DiskChange =

@@ -3,18 +3,11 @@
  * `record`), from which the states after a power cut are made.
  */
 import type { Random } from '@cairn/kernel'
-import {
-  type DiskEntry,
-  type DiskSpace,
-  diskFailure,
-  type FileNode,
-  type FileTree,
-  type OpenOptions,
-  type TreeNode,
-} from '@cairn/platform'
+import { type DiskEntry, type DiskSpace, type OpenOptions } from '@cairn/platform'
+import { diskFailure, type FileNode, type FileTree, type TreeNode } from '@cairn/platform/testing'
 import { type CrashImage, crashImages, drawFates, type ImageOptions } from './crash-images.ts'
 import { type DiskEvent, pendingChanges, replay } from './disk-record.ts'
-import { cloneTable, emptyTable, Inodes, type InodeTable, plant, prune } from './inode-table.ts'
+import { cloneTable, emptyTable, Inodes, type InodeTable, prune, treeOf } from './inode-table.ts'
 
 export interface DriveOptions {
   /** What is on it; nothing, if absent. */
@@ -41,7 +34,7 @@ export class Drive {
     this.capacityBytes = capacityBytes
     this.#device = device
     this.#base = cloneTable(table)
-    const { tree, ids } = plant(this.#base)
+    const { tree, ids } = treeOf(this.#base)
     this.#tree = tree
     this.#inodes = new Inodes(tree, ids)
   }
@@ -182,7 +175,7 @@ export class Drive {
     const pending = pendingChanges(this.#record, this.#record.length)
     const fates = drawFates(pending, random)
     replay(this.#base, this.#record, this.#record.length, fates)
-    const { tree, ids } = plant(this.#base)
+    const { tree, ids } = treeOf(this.#base)
     prune(this.#base, ids)
     this.#tree = tree
     this.#inodes = new Inodes(tree, ids)

@@ -2,7 +2,7 @@
  * A whole file system as a table of numbered files and directories, so that a record of changes can be
  * played onto a copy of it again and again, each time with other changes left out.
  */
-import { type DirectoryNode, type FileBytes, type FileNode, FileTree, type TreeNode } from '@cairn/platform'
+import { type DirectoryNode, type FileBytes, type FileNode, FileTree, type TreeNode } from '@cairn/platform/testing'
 
 export type Inode =
   | { readonly tag: 'file'; readonly bytes: FileBytes }
@@ -53,7 +53,7 @@ export class Inodes {
 }
 
 /** The table as a tree to work on, and which node has which number. What no name leads to is left behind. */
-export function plant(table: InodeTable): { tree: FileTree; ids: ReadonlyMap<TreeNode, number> } {
+export function treeOf(table: InodeTable): { tree: FileTree; ids: ReadonlyMap<TreeNode, number> } {
   const ids = new Map<TreeNode, number>()
   const grow = (id: number): TreeNode => {
     const inode = table.get(id)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type CairnError, SeededRandom } from '@cairn/kernel'
+import { type CairnError } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { Disk, DiskFile } from '@cairn/platform'
 import type { Fault, FaultyOperation } from '../faults.ts'
 import type { VirtualMachine, VirtualPlatform } from '../machine.ts'
@@ -163,7 +164,7 @@ describe('the virtual disk, when the power goes', () => {
 })
 
 describe('the virtual disk, when something goes wrong', () => {
-  const provoke = async (operation: FaultyOperation, fault: Fault): Promise<CairnError | undefined> => {
+  const trigger = async (operation: FaultyOperation, fault: Fault): Promise<CairnError | undefined> => {
     let failure: CairnError | undefined
     await onMachine(async ({ disk }, { faults }) => {
       await withFile(disk, async (file) => {
@@ -185,13 +186,13 @@ describe('the virtual disk, when something goes wrong', () => {
 
   test('io errors strike the planned call and no other', async () => {
     for (const operation of ['append', 'sync', 'read'] as const) {
-      assert.equal((await provoke(operation, 'io-error'))?.code, 'disk_io', operation)
+      assert.equal((await trigger(operation, 'io-error'))?.code, 'disk_io', operation)
     }
   })
 
   test('a full disk is 507 no_space, by plan and by capacity, and frees up', async () => {
     assert.deepEqual(
-      [(await provoke('append', 'no-space'))?.code, (await provoke('append', 'no-space'))?.status],
+      [(await trigger('append', 'no-space'))?.code, (await trigger('append', 'no-space'))?.status],
       ['no_space', 507],
     )
     await onMachine(async ({ disk }, { drive }) => {
@@ -209,7 +210,7 @@ describe('the virtual disk, when something goes wrong', () => {
   })
 
   test('a short write leaves a part and says so', async () => {
-    assert.equal((await provoke('append', 'short-write'))?.code, 'short_write')
+    assert.equal((await trigger('append', 'short-write'))?.code, 'short_write')
   })
 
   test('a bit flips on the way to the disk, on the way from it, or where it lies', async () => {

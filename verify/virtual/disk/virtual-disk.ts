@@ -1,19 +1,15 @@
 /** The drive as one life of a machine sees it: the platform's `Disk`, with latency, faults and a crash at any call. */
 import { type CairnError, Closeable, type Runtime } from '@cairn/kernel'
+import { type Disk, type DiskEntry, type DiskFile, type DiskSpace, type OpenOptions } from '@cairn/platform'
 import {
-  type Disk,
-  type DiskEntry,
-  type DiskFile,
   type DiskLock,
-  type DiskSpace,
   diskError,
   diskFailure,
   type FileNode,
   fileFailed,
   locked,
-  type OpenOptions,
   shortWrite,
-} from '@cairn/platform'
+} from '@cairn/platform/testing'
 import type { Fault, Faults, FaultyOperation } from '../faults.ts'
 import type { Life } from '../life.ts'
 import type { Drive } from './drive.ts'

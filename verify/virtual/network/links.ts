@@ -2,7 +2,8 @@
  * The wires between machines: each packet is delayed, lost, doubled or held back, by the seed or by a
  * hook, and none crosses a partition.
  */
-import type { Random, VirtualClock } from '@cairn/kernel'
+import type { Random } from '@cairn/kernel'
+import type { VirtualClock } from '@cairn/kernel/testing'
 import type { Trace } from '../trace.ts'
 
 export interface Packet {

@@ -12,7 +12,7 @@
  */
 import { Waiters } from './waiters.ts'
 
-export type Heard<T> =
+export type HearResult<T> =
   | { readonly tag: 'value'; readonly value: T }
   | { readonly tag: 'lagged'; readonly missed: number }
   | { readonly tag: 'closed' }
@@ -27,7 +27,7 @@ export interface BroadcastCore<T> {
   readers: number
 }
 
-export interface Reader {
+export interface BroadcastReader {
   /** The place of the next value to read. */
   place: number
 }
@@ -39,7 +39,7 @@ export function createBroadcast<T>(capacity: number): BroadcastCore<T> {
 }
 
 /** A new reader hears what is published from now on, or what is kept of everything from a place on. */
-export function subscribe<T>(broadcast: BroadcastCore<T>, from = broadcast.published): Reader {
+export function subscribe<T>(broadcast: BroadcastCore<T>, from = broadcast.published): BroadcastReader {
   broadcast.readers += 1
   return { place: Math.min(from, broadcast.published) }
 }
@@ -54,7 +54,7 @@ export function publish<T>(broadcast: BroadcastCore<T>, value: T): boolean {
 }
 
 /** What this reader hears next; `undefined` means wait. Values published before the close are still heard. */
-export function tryHear<T>(broadcast: BroadcastCore<T>, reader: Reader): Heard<T> | undefined {
+export function tryHear<T>(broadcast: BroadcastCore<T>, reader: BroadcastReader): HearResult<T> | undefined {
   const oldest = Math.max(0, broadcast.published - broadcast.capacity)
   if (reader.place < oldest) {
     const missed = oldest - reader.place

@@ -54,9 +54,9 @@ export class Broadcast<T> {
   }
 }
 
-export class Subscription<T> implements AsyncIterable<core.Heard<T>>, Disposable {
+export class Subscription<T> implements AsyncIterable<core.HearResult<T>>, Disposable {
   readonly #core: core.BroadcastCore<T>
-  readonly #reader: core.Reader
+  readonly #reader: core.BroadcastReader
   readonly #onLag: (missed: number) => void
   #closed = false
 
@@ -72,7 +72,7 @@ export class Subscription<T> implements AsyncIterable<core.Heard<T>>, Disposable
   }
 
   /** The next value, a count of values lost, or `closed`. */
-  async recv(options: WaitOptions = {}): Promise<core.Heard<T>> {
+  async recv(options: WaitOptions = {}): Promise<core.HearResult<T>> {
     throwIfCanceled(options.signal)
     let heard = this.tryReceive()
     while (heard === undefined) {
@@ -82,13 +82,13 @@ export class Subscription<T> implements AsyncIterable<core.Heard<T>>, Disposable
     return heard
   }
 
-  tryReceive(): core.Heard<T> | undefined {
+  tryReceive(): core.HearResult<T> | undefined {
     const heard = core.tryHear(this.#core, this.#reader)
     if (heard?.tag === 'lagged') this.#onLag(heard.missed)
     return heard
   }
 
-  async *[Symbol.asyncIterator](): AsyncIterator<core.Heard<T>> {
+  async *[Symbol.asyncIterator](): AsyncIterator<core.HearResult<T>> {
     for (let heard = await this.recv(); heard.tag !== 'closed'; heard = await this.recv()) yield heard
   }
 

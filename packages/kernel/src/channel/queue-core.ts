@@ -23,7 +23,7 @@ export type Lane = 'normal' | 'urgent'
 export type Take = 'any' | Lane
 export type Overflow = 'reject' | 'drop-oldest'
 export type SendResult = 'sent' | 'full' | 'closed'
-export type Received<T> = { readonly tag: 'item'; readonly item: T } | { readonly tag: 'closed' }
+export type ReceiveResult<T> = { readonly tag: 'item'; readonly item: T } | { readonly tag: 'closed' }
 
 export interface QueueShape {
   readonly capacity: number
@@ -41,7 +41,7 @@ export interface QueueCore<T> {
   readonly overflow: Overflow
   readonly urgent: Ring<T>
   readonly normal: Ring<T>
-  readonly receivers: Readonly<Record<Take, Waiters<Received<T>>>>
+  readonly receivers: Readonly<Record<Take, Waiters<ReceiveResult<T>>>>
   state: QueueState
   sent: number
   received: number
@@ -82,7 +82,7 @@ export function trySend<T>(queue: QueueCore<T>, item: T, lane: Lane, dropped?: (
   if (queue.state.tag !== 'open') return 'closed'
   const urgent = lane === 'urgent' && queue.normalCapacity < queue.capacity
   const { receivers } = queue
-  const received: Received<T> = { tag: 'item', item }
+  const received: ReceiveResult<T> = { tag: 'item', item }
   if (receivers[urgent ? 'urgent' : 'normal'].wakeFirst(received) || receivers.any.wakeFirst(received)) {
     queue.sent += 1
     queue.received += 1
@@ -107,7 +107,7 @@ function hasRoom<T>(queue: QueueCore<T>, urgent: boolean): boolean {
 }
 
 /** Takes the next item if there is one, or says that there never will be; `undefined` means wait. */
-export function tryReceive<T>(queue: QueueCore<T>, take: Take = 'any'): Received<T> | undefined {
+export function tryReceive<T>(queue: QueueCore<T>, take: Take = 'any'): ReceiveResult<T> | undefined {
   const lane = take === 'any' ? (queue.urgent.length > 0 ? queue.urgent : queue.normal) : queue[take]
   if (lane.length === 0) return queue.state.tag === 'open' ? undefined : CLOSED
   const item = lane.shift()

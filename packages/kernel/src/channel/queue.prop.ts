@@ -45,7 +45,7 @@ test('over any run nothing is lost, nothing is duplicated, order holds, and capa
       const received: Item[] = []
       const waiting: ReturnType<typeof queue.receivers.any.add>[] = []
       const sequences = [0, 0, 0]
-      const take = (outcome: core.Received<Item>): void => {
+      const take = (outcome: core.ReceiveResult<Item>): void => {
         if (outcome.tag !== 'item') return
         received.push(outcome.item)
         ended.push(outcome.item)

@@ -43,12 +43,12 @@ export class Queue<T> implements AsyncIterable<T> {
   }
 
   /** The next item if one is there, `closed` if none will ever come, `undefined` if one may. */
-  tryReceive(take: core.Take = 'any'): core.Received<T> | undefined {
+  tryReceive(take: core.Take = 'any'): core.ReceiveResult<T> | undefined {
     return core.tryReceive(this.#core, take)
   }
 
   /** The next item, of one lane if so asked, waiting for it if need be. An aborted wait takes nothing. */
-  async recv({ take = 'any', signal }: ReceiveOptions = {}): Promise<core.Received<T>> {
+  async recv({ take = 'any', signal }: ReceiveOptions = {}): Promise<core.ReceiveResult<T>> {
     throwIfCanceled(signal)
     return core.tryReceive(this.#core, take) ?? (await waitIn(this.#core.receivers[take], { signal }))
   }

@@ -1,7 +1,7 @@
 import { type WaitOptions, waitIn } from './waiters.ts'
 import * as core from './watch-core.ts'
 
-export interface Seen<T> {
+export interface WatchSnapshot<T> {
   readonly value: T
   readonly version: number
 }
@@ -10,7 +10,7 @@ export interface Seen<T> {
 export interface Watching<T> {
   readonly value: T
   readonly version: number
-  changed(seen: number, options?: WaitOptions): Promise<Seen<T>>
+  changed(seen: number, options?: WaitOptions): Promise<WatchSnapshot<T>>
   until<S extends T>(holds: (value: T) => value is S, options?: WaitOptions): Promise<S>
   until(holds: (value: T) => boolean, options?: WaitOptions): Promise<T>
 }
@@ -36,7 +36,7 @@ export class Watch<T> implements Watching<T> {
   }
 
   /** Resolves with the current value as soon as its version is above `seen`; at once if it already is. */
-  async changed(seen: number, options: WaitOptions = {}): Promise<Seen<T>> {
+  async changed(seen: number, options: WaitOptions = {}): Promise<WatchSnapshot<T>> {
     if (!core.hasChanged(this.#core, seen)) await waitIn(this.#core.waiters, options)
     return { value: this.#core.value, version: this.#core.version }
   }
@@ -45,7 +45,7 @@ export class Watch<T> implements Watching<T> {
   async until<S extends T>(holds: (value: T) => value is S, options?: WaitOptions): Promise<S>
   async until(holds: (value: T) => boolean, options?: WaitOptions): Promise<T>
   async until(holds: (value: T) => boolean, options: WaitOptions = {}): Promise<T> {
-    let seen: Seen<T> = { value: this.value, version: this.version }
+    let seen: WatchSnapshot<T> = { value: this.value, version: this.version }
     while (!holds(seen.value)) seen = await this.changed(seen.version, options)
     return seen.value
   }

@@ -16,10 +16,10 @@ export type BusEvent<Topics> = {
   readonly [Topic in keyof Topics & string]: { readonly topic: Topic; readonly body: Topics[Topic] }
 }[keyof Topics & string]
 
-type Said<Topics> = BusEvent<Topics> | BusEvent<KernelEvents>
+type AnyBusEvent<Topics> = BusEvent<Topics> | BusEvent<KernelEvents>
 
 /** The part of a stream of events that is still kept: those after the `oldest`th, up to the `newest`th. */
-export interface Kept {
+export interface KeptRange {
   readonly oldest: number
   readonly newest: number
 }
@@ -28,7 +28,7 @@ export interface Kept {
 export interface EventBus {
   readonly service: string
   readonly life: string
-  kept(): Kept
+  kept(): KeptRange
   publish(event: BusEvent<KernelEvents>): void
   subscribe(from?: number): Subscription<{ readonly topic: string; readonly body: unknown }>
 }
@@ -38,7 +38,7 @@ export class Bus<Topics> implements EventBus {
   readonly service: string
   /** New at every start, so that a place in the stream of another life is not taken for one in this. */
   readonly life: string
-  readonly #events: Broadcast<Said<Topics>>
+  readonly #events: Broadcast<AnyBusEvent<Topics>>
 
   constructor(runtime: Runtime, topology: Topology) {
     this.service = topology.service
@@ -47,16 +47,16 @@ export class Bus<Topics> implements EventBus {
   }
 
   /** Never waits and never fails; after the bus is closed nobody hears it. */
-  publish(event: Said<Topics>): void {
+  publish(event: AnyBusEvent<Topics>): void {
     this.#events.publish(event)
   }
 
   /** Hears what comes after the `from`th event, as far as it is kept; from now on without it. */
-  subscribe(from?: number): Subscription<Said<Topics>> {
+  subscribe(from?: number): Subscription<AnyBusEvent<Topics>> {
     return this.#events.subscribe(from)
   }
 
-  kept(): Kept {
+  kept(): KeptRange {
     const { published, capacity } = this.#events.facts()
     return { oldest: Math.max(0, published - capacity), newest: published }
   }

@@ -55,20 +55,20 @@ export interface BreakerCore {
   slices: Slice[]
 }
 
-export type Admission =
+export type BreakerAdmission =
   | { readonly tag: 'refused' }
   | { readonly tag: 'pass'; readonly round: number }
   | { readonly tag: 'probe'; readonly round: number; readonly at: number }
 
 /** `abandoned`: we did not wait for the end, so nothing is known; a probe is given back. */
-export type Outcome = 'ok' | 'failed' | 'abandoned'
+export type CallOutcome = 'ok' | 'failed' | 'abandoned'
 
 export function createBreaker(policy: BreakerPolicy): BreakerCore {
   return { policy, state: { tag: 'closed' }, round: 0, slices: [] }
 }
 
 /** Whether a call may go out now; in HalfOpen this takes one of the probes. */
-export function admit(breaker: BreakerCore, now: number): Admission {
+export function admit(breaker: BreakerCore, now: number): BreakerAdmission {
   const { state, round } = breaker
   switch (state.tag) {
     case 'closed':
@@ -84,7 +84,7 @@ export function admit(breaker: BreakerCore, now: number): Admission {
 }
 
 /** Janitor only: one call ended. */
-export function record(breaker: BreakerCore, admission: Admission, outcome: Outcome, now: number): void {
+export function record(breaker: BreakerCore, admission: BreakerAdmission, outcome: CallOutcome, now: number): void {
   const { state, policy } = breaker
   if (admission.tag === 'refused' || admission.round !== breaker.round) return
   if (state.tag === 'closed') {

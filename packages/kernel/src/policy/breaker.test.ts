@@ -11,13 +11,13 @@ const TARGETS = 1_024
 
 const POLICY: core.BreakerPolicy = { windowMs: 1_000, threshold: 0.5, sample: 10, cooldownMs: 500, probes: 2 }
 
-function recordMany(breaker: core.BreakerCore, outcomes: core.Outcome[], now: number): void {
+function recordMany(breaker: core.BreakerCore, outcomes: core.CallOutcome[], now: number): void {
   for (const outcome of outcomes) core.record(breaker, core.admit(breaker, now), outcome, now)
 }
 
 test('too few outcomes open nothing; the tenth does', () => {
   const breaker = core.createBreaker(POLICY)
-  recordMany(breaker, new Array<core.Outcome>(9).fill('failed'), 0)
+  recordMany(breaker, new Array<core.CallOutcome>(9).fill('failed'), 0)
   assert.equal(breaker.state.tag, 'closed')
   recordMany(breaker, ['failed'], 0)
   assert.equal(breaker.state.tag, 'open')
@@ -25,7 +25,7 @@ test('too few outcomes open nothing; the tenth does', () => {
 
 test('an answer opens nothing, even one that makes the sample whole; the next failure does', () => {
   const breaker = core.createBreaker(POLICY)
-  recordMany(breaker, [...new Array<core.Outcome>(9).fill('failed'), 'ok'], 0)
+  recordMany(breaker, [...new Array<core.CallOutcome>(9).fill('failed'), 'ok'], 0)
   assert.equal(breaker.state.tag, 'closed')
   recordMany(breaker, ['failed'], 0)
   assert.equal(breaker.state.tag, 'open')
@@ -33,14 +33,14 @@ test('an answer opens nothing, even one that makes the sample whole; the next fa
 
 test('failures that left the window no longer count', () => {
   const breaker = core.createBreaker(POLICY)
-  recordMany(breaker, new Array<core.Outcome>(9).fill('failed'), 0)
-  recordMany(breaker, [...new Array<core.Outcome>(9).fill('ok'), 'failed'], 1_000)
+  recordMany(breaker, new Array<core.CallOutcome>(9).fill('failed'), 0)
+  recordMany(breaker, [...new Array<core.CallOutcome>(9).fill('ok'), 'failed'], 1_000)
   assert.equal(breaker.state.tag, 'closed')
 })
 
 test('after the cooldown exactly the probes go out; all must succeed', () => {
   const breaker = core.createBreaker(POLICY)
-  recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+  recordMany(breaker, new Array<core.CallOutcome>(10).fill('failed'), 0)
   core.tick(breaker, 499)
   assert.equal(core.admit(breaker, 499).tag, 'refused')
   core.tick(breaker, 500)
@@ -58,7 +58,7 @@ test('after the cooldown exactly the probes go out; all must succeed', () => {
 test('one failed probe opens again; a probe nobody reports does so at the next cooldown', () => {
   for (const lost of [false, true]) {
     const breaker = core.createBreaker(POLICY)
-    recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+    recordMany(breaker, new Array<core.CallOutcome>(10).fill('failed'), 0)
     core.tick(breaker, 500)
     const probe = core.admit(breaker, 500)
     if (lost) core.tick(breaker, 1_000)
@@ -69,7 +69,7 @@ test('one failed probe opens again; a probe nobody reports does so at the next c
 
 test('probes of an earlier round that answer late close nothing', () => {
   const breaker = core.createBreaker(POLICY)
-  recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+  recordMany(breaker, new Array<core.CallOutcome>(10).fill('failed'), 0)
   core.tick(breaker, 500)
   const late = [core.admit(breaker, 500), core.admit(breaker, 500)]
   core.tick(breaker, 1_000)
@@ -85,7 +85,7 @@ test('never more probes than configured, and only legal transitions, over any ru
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
       const breaker = core.createBreaker({ ...POLICY, sample: 3 })
-      const outstanding: core.Admission[] = []
+      const outstanding: core.BreakerAdmission[] = []
       let now = 0
       let probes = 0
       for (const { kind, after } of steps) {
@@ -186,7 +186,7 @@ test('a target is shown under its label, and has its breaker to itself', () => {
 
 test('without a policy of its own a breaker opens above half of ten in ten seconds, for five, and sends two probes', () => {
   const breaker = core.createBreaker(core.BREAKER_DEFAULT)
-  recordMany(breaker, ['ok', 'ok', 'ok', 'ok', ...new Array<core.Outcome>(5).fill('failed')], 0)
+  recordMany(breaker, ['ok', 'ok', 'ok', 'ok', ...new Array<core.CallOutcome>(5).fill('failed')], 0)
   assert.equal(breaker.state.tag, 'closed')
   recordMany(breaker, ['failed'], 9_999)
   assert.deepEqual(breaker.state, { tag: 'open', until: 14_999 })
@@ -197,8 +197,8 @@ test('without a policy of its own a breaker opens above half of ten in ten secon
 test('the window moves by tenths: an outcome counts until its tenth has left it', () => {
   const tags = [900, 999, 1_000, 1_100].map((now) => {
     const breaker = core.createBreaker(POLICY)
-    recordMany(breaker, new Array<core.Outcome>(5).fill('failed'), 50)
-    recordMany(breaker, new Array<core.Outcome>(4).fill('failed'), 450)
+    recordMany(breaker, new Array<core.CallOutcome>(5).fill('failed'), 50)
+    recordMany(breaker, new Array<core.CallOutcome>(4).fill('failed'), 450)
     recordMany(breaker, ['failed'], now)
     return breaker.state.tag
   })
@@ -215,7 +215,7 @@ test('time changes nothing in a closed breaker, nor in a half-open one whose pro
   const breaker = core.createBreaker(POLICY)
   core.tick(breaker, 1_000_000)
   assert.deepEqual(breaker.state, { tag: 'closed' })
-  recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+  recordMany(breaker, new Array<core.CallOutcome>(10).fill('failed'), 0)
   core.record(breaker, { tag: 'pass', round: breaker.round }, 'ok', 1)
   assert.equal(breaker.state.tag, 'open')
   core.tick(breaker, 500)
@@ -257,7 +257,7 @@ test('each change of state is a line in the log and moves the gauge', () => {
 test('a probe has a whole cooldown to answer, from when it went out: however long nobody asked', () => {
   for (const askedAt of [500, 10_000]) {
     const breaker = core.createBreaker(POLICY)
-    recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+    recordMany(breaker, new Array<core.CallOutcome>(10).fill('failed'), 0)
     core.tick(breaker, 500)
     assert.equal(core.admit(breaker, askedAt).tag, 'probe')
     core.tick(breaker, askedAt + 499)
@@ -269,7 +269,7 @@ test('a probe has a whole cooldown to answer, from when it went out: however lon
 
 test('an answered probe does not wait for another: each has its own time', () => {
   const breaker = core.createBreaker(POLICY)
-  recordMany(breaker, new Array<core.Outcome>(10).fill('failed'), 0)
+  recordMany(breaker, new Array<core.CallOutcome>(10).fill('failed'), 0)
   core.tick(breaker, 500)
   core.record(breaker, core.admit(breaker, 500), 'ok', 505)
   core.tick(breaker, 5_000)
@@ -281,8 +281,8 @@ test('an answered probe does not wait for another: each has its own time', () =>
 
 test('what we did not wait for counts for nothing, and its probe is given back', () => {
   const breaker = core.createBreaker(POLICY)
-  recordMany(breaker, new Array<core.Outcome>(9).fill('failed'), 0)
-  recordMany(breaker, new Array<core.Outcome>(50).fill('abandoned'), 0)
+  recordMany(breaker, new Array<core.CallOutcome>(9).fill('failed'), 0)
+  recordMany(breaker, new Array<core.CallOutcome>(50).fill('abandoned'), 0)
   assert.equal(breaker.state.tag, 'closed')
   recordMany(breaker, ['failed'], 0)
   core.tick(breaker, 500)
@@ -294,7 +294,7 @@ test('what we did not wait for counts for nothing, and its probe is given back',
 
 test('half of the calls may fail, and what failed before the breaker closed is forgotten', () => {
   const breaker = core.createBreaker(POLICY)
-  const half = [...new Array<core.Outcome>(5).fill('ok'), ...new Array<core.Outcome>(5).fill('failed')]
+  const half = [...new Array<core.CallOutcome>(5).fill('ok'), ...new Array<core.CallOutcome>(5).fill('failed')]
   recordMany(breaker, half, 0)
   assert.equal(breaker.state.tag, 'closed')
   recordMany(breaker, ['failed'], 0)

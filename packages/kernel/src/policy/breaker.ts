@@ -5,16 +5,16 @@
  *     callers ── outcome ─▶ queue ──▶ janitor ──▶ table (record, tick)
  */
 import { Queue } from '../channel/queue.ts'
+import { sleep } from '../clock.ts'
 import { CairnError } from '../errors.ts'
 import type { Runtime } from '../runtime.ts'
 import type { TaskBody } from '../task/supervisor.ts'
 import * as core from './breaker-core.ts'
-import { sleep } from './sleep.ts'
 
 interface Report {
   readonly target: string
-  readonly admission: core.Admission
-  readonly outcome: core.Outcome
+  readonly admission: core.BreakerAdmission
+  readonly outcome: core.CallOutcome
 }
 
 /** The breakers roll their windows and open halfway no later than this after they could. */
@@ -27,15 +27,15 @@ export const BREAKER_QUEUE = { capacity: 1024, reserved: 64, overflow: 'reject' 
 const TARGETS_MAX = 1024
 
 /** Leave to make one call. Its holder reports once; disposed unreported counts as a failure. */
-export class Passage implements Disposable {
-  readonly #report: (outcome: core.Outcome) => void
+export class BreakerPermit implements Disposable {
+  readonly #report: (outcome: core.CallOutcome) => void
   #open = true
 
-  constructor(report: (outcome: core.Outcome) => void) {
+  constructor(report: (outcome: core.CallOutcome) => void) {
     this.#report = report
   }
 
-  report(outcome: core.Outcome): void {
+  report(outcome: core.CallOutcome): void {
     if (!this.#open) return
     this.#open = false
     this.#report(outcome)
@@ -54,7 +54,7 @@ export interface BreakersOptions {
 }
 
 /** Outcomes the queue could not hold, of calls of one round. */
-interface Lost {
+interface LostOutcomes {
   readonly round: number
   times: number
 }
@@ -76,7 +76,7 @@ export class Breakers {
   readonly #table = new Map<string, core.BreakerCore>()
   readonly #reports: Queue<Report>
   /** By target: a lost outcome counts as a failure. */
-  readonly #lost = new Map<string, Lost>()
+  readonly #lost = new Map<string, LostOutcomes>()
 
   constructor(
     runtime: Runtime,
@@ -90,12 +90,12 @@ export class Breakers {
   }
 
   /** Leave to call the target, or `BreakerOpen` with when to come back. */
-  admit(target: string): Passage {
+  admit(target: string): BreakerPermit {
     const breaker = this.#breaker(target)
     const admission = core.admit(breaker, this.#runtime.clock.now())
     if (admission.tag === 'refused') throw this.#refusal(target, breaker)
     const { tag, round } = admission
-    return new Passage((outcome) => {
+    return new BreakerPermit((outcome) => {
       if (tag === 'pass' && outcome === 'abandoned') return
       const sent = this.#reports.trySend({ target, admission, outcome }, tag === 'probe' ? 'urgent' : 'normal')
       if (sent !== 'full') return

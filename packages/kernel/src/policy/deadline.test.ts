@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { VirtualClock } from '../clock.ts'
+import { sleep, VirtualClock } from '../clock.ts'
 import { isKind } from '../errors.ts'
 import { Cancel } from './cancel.ts'
 import { Deadline, parseBudget } from './deadline.ts'
-import { sleep } from './sleep.ts'
 
 test('a child never outlives its parent, however deep and whenever made', () => {
   const hop = fc.record({ wait: fc.nat(500), own: fc.nat(5_000) })

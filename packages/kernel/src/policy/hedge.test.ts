@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { sleep } from '../clock.ts'
 import { leaks, type VirtualRuntime, virtualRuntime } from '../runtime.ts'
-import { hedge, type Leg } from './hedge.ts'
+import { type HedgeLeg, hedge } from './hedge.ts'
 import { createHedge, delayOver, legFailed, legSatisfied } from './hedge-core.ts'
-import { sleep } from './sleep.ts'
 
 interface Call {
   readonly name: string
@@ -13,11 +13,11 @@ interface Call {
 
 /** A leg that answers or fails after a time, and records when it was sent and how it ended. */
 function legs(runtime: VirtualRuntime): {
-  leg: (name: string, ms: number, answer?: string) => Leg<string>
+  leg: (name: string, ms: number, answer?: string) => HedgeLeg<string>
   calls: Call[]
 } {
   const calls: Call[] = []
-  const leg = (name: string, ms: number, answer?: string): Leg<string> => {
+  const leg = (name: string, ms: number, answer?: string): HedgeLeg<string> => {
     return async (signal) => {
       const call: Call = { name, at: runtime.clock.now(), ended: '' }
       calls.push(call)
@@ -189,7 +189,7 @@ test('a hedge ends when its losers have', async () => {
   const runtime = virtualRuntime()
   const { leg } = legs(runtime)
   let cleaned = false
-  const slow: Leg<string> = async (signal) => {
+  const slow: HedgeLeg<string> = async (signal) => {
     await sleep(runtime.clock, 900, { signal }).catch(() => undefined)
     await sleep(runtime.clock, 50)
     cleaned = true

@@ -1,17 +1,16 @@
 /** `hedge-core.ts` with promises, a timer and one signal per leg. */
-
 import { canceled } from '../channel/waiters.ts'
 import type { Clock, Timer } from '../clock.ts'
 import { Cancel } from './cancel.ts'
 import * as core from './hedge-core.ts'
 
-export type Leg<T> = (signal: AbortSignal) => Promise<T>
+export type HedgeLeg<T> = (signal: AbortSignal) => Promise<T>
 
 export interface HedgeOptions<T> {
   /** Sent at once (α). */
-  readonly first: readonly Leg<T>[]
+  readonly first: readonly HedgeLeg<T>[]
   /** Sent after the delay, or as soon as every first leg has failed (β). */
-  readonly second: readonly Leg<T>[]
+  readonly second: readonly HedgeLeg<T>[]
   readonly delayMs: number
   /** Whether an answer ends the search; every answer does when absent. */
   readonly satisfies?: (answer: T) => boolean
@@ -35,7 +34,7 @@ export async function hedge<T>(clock: Clock, options: HedgeOptions<T>): Promise<
 class HedgeRun<T> {
   readonly #core: core.HedgeCore
   readonly #options: HedgeOptions<T>
-  readonly #legs: readonly Leg<T>[]
+  readonly #legs: readonly HedgeLeg<T>[]
   readonly #cancels: Cancel[] = []
   readonly #running: Promise<void>[] = []
   readonly #errors: unknown[] = []

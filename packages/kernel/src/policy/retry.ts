@@ -1,9 +1,9 @@
 import { throwIfCanceled } from '../channel/waiters.ts'
+import { sleep } from '../clock.ts'
 import { ERRORS, isKind, toCairnError } from '../errors.ts'
 import type { Runtime } from '../runtime.ts'
 import type { RetryPolicy } from './backoff.ts'
 import type { Deadline } from './deadline.ts'
-import { sleep } from './sleep.ts'
 
 export interface RetryOptions {
   readonly policy: RetryPolicy

@@ -1,7 +1,6 @@
 import type { WaitOptions } from '../channel/waiters.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, sleep } from '../clock.ts'
 import { Semaphore } from './semaphore.ts'
-import { sleep } from './sleep.ts'
 import * as core from './token-bucket-core.ts'
 
 /** `token-bucket-core.ts` on a clock, with a fair line: who came first is served first, however much it wants. */

@@ -6,7 +6,6 @@
  *        │        └─▶ canceled: dropped, discarded, or too late to start
  *        └─▶ Busy: never accepted
  */
-
 import type { Queue } from '../channel/queue.ts'
 import type { Lane, Take } from '../channel/queue-core.ts'
 import { canceled } from '../channel/waiters.ts'

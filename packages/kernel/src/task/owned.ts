@@ -1,6 +1,6 @@
 import { CairnError } from '../errors.ts'
 
-export interface Snapshot<T> {
+export interface OwnedSnapshot<T> {
   readonly value: T
   readonly version: number
 }
@@ -20,25 +20,25 @@ export class Owned<T> {
     this.#value = value
   }
 
-  read(): Snapshot<T> {
+  read(): OwnedSnapshot<T> {
     return { value: this.#value, version: this.#version }
   }
 
   /** Replaces the value by what `change` returns, in one synchronous step. */
-  update<R extends T>(change: (value: T) => Synchronous<R>): Snapshot<T> {
+  update<R extends T>(change: (value: T) => Synchronous<R>): OwnedSnapshot<T> {
     const next: unknown = change(this.#value)
     if (isThenable(next)) throw new CairnError('Internal', 'Owned.update was given an asynchronous function.')
     return this.#replace(next as T)
   }
 
   /** Replaces the value if nobody did since `version` was read; `undefined` when the version is stale. */
-  commit(version: number, next: T): Snapshot<T> | undefined {
+  commit(version: number, next: T): OwnedSnapshot<T> | undefined {
     if (version !== this.#version) return undefined
     if (isThenable(next)) throw new CairnError('Internal', 'Owned.commit was given a promise.')
     return this.#replace(next)
   }
 
-  #replace(next: T): Snapshot<T> {
+  #replace(next: T): OwnedSnapshot<T> {
     this.#value = next
     this.#version += 1
     return this.read()

@@ -7,7 +7,6 @@
  *                                 └──drain──▶ ended
  *                threw more than 5 times in 60 s ──▶ fatal
  */
-
 import { restartBackoff } from '../policy/backoff.ts'
 import type { Random } from '../random.ts'
 

@@ -6,8 +6,8 @@
  *               └───┼───────────────────┘
  *                   └─ throws too often ────────▶ fatal: the service says so and stops
  */
+import { sleep } from '../clock.ts'
 import { isKind } from '../errors.ts'
-import { sleep } from '../policy/sleep.ts'
 import type { Runtime } from '../runtime.ts'
 import { Scope } from './scope.ts'
 import { Shutdown } from './shutdown.ts'

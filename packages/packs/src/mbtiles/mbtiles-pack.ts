@@ -7,18 +7,62 @@ import { type Disk, type DiskFile, IDENTIFY_FILE, QUERY_SQLITE, type SqliteRow, 
 import {
   corrupt,
   isTilePlace,
+  type MapTile,
   METADATA_BYTES_MAX,
   type Pack,
   type PackCount,
   type PackFacts,
   type ReadOptions,
   TILE_BYTES_MAX,
-  type Tile,
+  TILE_TYPES,
   type TileCoding,
   type TileTypeName,
   ZOOM_MAX,
 } from '../pack.ts'
-import { declaredType, SNIFFED_BYTES, sniffedType } from './tile-type.ts'
+
+// What kind of bytes the tiles of an MBTiles file are: as its metadata says, and where that says nothing, as they look.
+
+/** As makers of such files write it: a word, or a media type. */
+const BY_FORMAT: ReadonlyMap<string, TileTypeName> = new Map<string, TileTypeName>([
+  ['pbf', 'mvt'],
+  ['mvt', 'mvt'],
+  ['application/x-protobuf', 'mvt'],
+  ['mlt', 'mlt'],
+  ['png', 'png'],
+  ['jpg', 'jpeg'],
+  ['jpeg', 'jpeg'],
+  ['webp', 'webp'],
+  ['avif', 'avif'],
+  ['json', 'json'],
+  ['geojson', 'json'],
+  ...Object.entries(TILE_TYPES).map(([name, { mediaType }]) => [mediaType, name as TileTypeName] as const),
+])
+
+/** The type that the metadata row `format` names. */
+function declaredType(format: unknown): TileTypeName | undefined {
+  const type = typeof format === 'string' ? BY_FORMAT.get(format.trim().toLowerCase()) : undefined
+  return type === 'unknown' ? undefined : type
+}
+
+/** How many bytes `sniffedType` looks at. */
+const SNIFFED_BYTES = 16
+
+const ascii = (bytes: Uint8Array, from: number, text: string): boolean =>
+  new TextDecoder('latin1').decode(bytes.subarray(from, from + text.length)) === text
+
+/** What begins like this. A compressed tile is a vector tile: images and JSON are not stored that way. */
+function sniffedType(bytes: Uint8Array): TileTypeName {
+  const [first, second, third] = bytes
+  if (first === 0x89 && ascii(bytes, 1, 'PNG')) return 'png'
+  if (first === 0xff && second === 0xd8 && third === 0xff) return 'jpeg'
+  if (ascii(bytes, 0, 'RIFF') && ascii(bytes, 8, 'WEBP')) return 'webp'
+  if (ascii(bytes, 4, 'ftypavi')) return 'avif'
+  if (first === 0x1f && second === 0x8b) return 'mvt'
+  if (first === 0x28 && second === 0xb5 && third === 0x2f && bytes[3] === 0xfd) return 'mvt'
+  // A layer, which is all that a vector tile consists of.
+  if (first === 0x1a && bytes.length > 2) return 'mvt'
+  return first === 0x7b || first === 0x5b ? 'json' : 'unknown'
+}
 
 const MAGIC = new TextEncoder().encode('SQLite format 3\0')
 /** The byte that says how the file is to be read; 2 means that part of it may lie in another file. */
@@ -48,7 +92,7 @@ const HASHED_SQL = `SELECT count(*) AS found FROM sqlite_master WHERE name = 'ti
 const TILE_SUMS_SQL = `SELECT zoom_level AS z, tile_column AS x, tile_row AS y FROM tiles_with_hash
   WHERE tile_data IS NOT NULL AND lower(tile_hash) <> md5(tile_data) LIMIT 1`
 
-export interface MbtilesMachine {
+export interface MbtilesDependencies {
   readonly disk: Disk
   readonly isolated: Workers
 }
@@ -62,7 +106,11 @@ interface SamePath {
 }
 
 /** Opens the file; `pack_corrupt` if it is no MBTiles, or cannot be read without writing beside it. */
-export async function openMbtiles(machine: MbtilesMachine, path: string, options: ReadOptions): Promise<MbtilesPack> {
+export async function openMbtiles(
+  machine: MbtilesDependencies,
+  path: string,
+  options: ReadOptions,
+): Promise<MbtilesPack> {
   const identity = await machine.isolated.run(IDENTIFY_FILE, path, options)
   await using opening = new AsyncDisposableStack()
   const file = opening.use(await machine.disk.open(path, { mode: 'read' }))
@@ -79,11 +127,11 @@ export async function openMbtiles(machine: MbtilesMachine, path: string, options
 export class MbtilesPack implements Pack {
   readonly facts: PackFacts
   readonly file: DiskFile
-  readonly #machine: MbtilesMachine
+  readonly #machine: MbtilesDependencies
   readonly #path: SamePath
   readonly #metadata: Metadata
 
-  constructor(machine: MbtilesMachine, path: SamePath, file: DiskFile, metadata: Metadata, facts: PackFacts) {
+  constructor(machine: MbtilesDependencies, path: SamePath, file: DiskFile, metadata: Metadata, facts: PackFacts) {
     this.facts = facts
     this.file = file
     this.#machine = machine
@@ -91,7 +139,7 @@ export class MbtilesPack implements Pack {
     this.#metadata = metadata
   }
 
-  async tile(z: number, x: number, y: number, options: ReadOptions): Promise<Tile | undefined> {
+  async tile(z: number, x: number, y: number, options: ReadOptions): Promise<MapTile | undefined> {
     const { minZoom, maxZoom } = this.facts
     if (z < minZoom || z > maxZoom || !isTilePlace(z, x, y)) return undefined
     const [row] = await ask(this.#machine, this.#path, { sql: TILE_SQL, parameters: [z, x, 2 ** z - 1 - y] }, options)
@@ -162,7 +210,7 @@ async function checkHead(file: DiskFile): Promise<void> {
 }
 
 async function ask(
-  { isolated }: MbtilesMachine,
+  { isolated }: MbtilesDependencies,
   { path, identity }: SamePath,
   {
     sql,
@@ -179,7 +227,7 @@ async function ask(
   }
 }
 
-async function readMetadata(machine: MbtilesMachine, path: SamePath, options: ReadOptions): Promise<Metadata> {
+async function readMetadata(machine: MbtilesDependencies, path: SamePath, options: ReadOptions): Promise<Metadata> {
   const query = { sql: METADATA_SQL, parameters: [], rowsMax: METADATA_ROWS_MAX }
   const rows = await ask(machine, path, query, options)
   const pairs = rows.flatMap(({ name, value }) =>
@@ -210,12 +258,12 @@ function zoomsOf(metadata: Metadata): Zooms | undefined {
   return minZoom === undefined || maxZoom === undefined ? undefined : checkZooms({ minZoom, maxZoom })
 }
 
-async function askZooms(machine: MbtilesMachine, path: SamePath, options: ReadOptions): Promise<Zooms> {
+async function askZooms(machine: MbtilesDependencies, path: SamePath, options: ReadOptions): Promise<Zooms> {
   const [row] = await ask(machine, path, { sql: ZOOMS_SQL, parameters: [] }, options)
   return checkZooms({ minZoom: Number(row?.['low'] ?? 0), maxZoom: Number(row?.['high'] ?? 0) })
 }
 
-async function askType(machine: MbtilesMachine, path: SamePath, options: ReadOptions): Promise<TileTypeName> {
+async function askType(machine: MbtilesDependencies, path: SamePath, options: ReadOptions): Promise<TileTypeName> {
   const [row] = await ask(machine, path, { sql: SNIFF_SQL, parameters: [] }, options)
   const head = row?.['head']
   return head instanceof Uint8Array ? sniffedType(head) : 'unknown'

@@ -12,17 +12,25 @@ import type { Disk, DiskFile, Inflate } from '@cairn/platform'
 import {
   corrupt,
   isTilePlace,
+  type MapTile,
   METADATA_BYTES_MAX,
   type Pack,
   type PackCount,
   type PackFacts,
   type ReadOptions,
-  type Tile,
   type TileCoding,
 } from '../pack.ts'
-import { DIRECTORY_BYTES_MAX, type Directory, decodeDirectory, findEntry } from './directory.ts'
-import { decodeHeader, HEADER_BYTES, type Header, type Section } from './header.ts'
-import { tileId } from './tile-id.ts'
+import {
+  DIRECTORY_BYTES_MAX,
+  decodeDirectory,
+  decodeHeader,
+  findEntry,
+  HEADER_BYTES,
+  type Header,
+  type Section,
+  type TileDirectory,
+  tileId,
+} from './format.ts'
 
 /** The root and two layers of leaves hold more tiles than there are; one more for archives that are badly built. */
 const DIRECTORIES_MAX = 4
@@ -34,19 +42,19 @@ interface Ids {
   readonly to: number
 }
 
-interface Walk {
+interface DirectoryWalk {
   readonly options: ReadOptions
   readonly onStep: () => void
 }
 
-export interface PmtilesMachine {
+export interface PmtilesDependencies {
   readonly runtime: Runtime
   readonly disk: Disk
   readonly inflate: Inflate
 }
 
 /** Opens the archive; `pack_corrupt` if its header or root directory cannot be right. */
-export async function openPmtiles(machine: PmtilesMachine, path: string): Promise<PmtilesPack> {
+export async function openPmtiles(machine: PmtilesDependencies, path: string): Promise<PmtilesPack> {
   const file = await machine.disk.open(path, { mode: 'read' })
   try {
     const fileBytes = await file.size()
@@ -65,14 +73,14 @@ export async function openPmtiles(machine: PmtilesMachine, path: string): Promis
 export class PmtilesPack extends Closeable implements Pack {
   readonly facts: PackFacts
   readonly file: DiskFile
-  readonly #machine: PmtilesMachine
+  readonly #machine: PmtilesDependencies
   readonly #header: Header
-  readonly #root: Directory
+  readonly #root: TileDirectory
   /** By offset; a map keeps the order in which they were last used. */
-  readonly #leaves = new Map<number, Directory>()
+  readonly #leaves = new Map<number, TileDirectory>()
   #cachedEntries = 0
 
-  constructor(machine: PmtilesMachine, file: DiskFile, header: Header, root: Directory) {
+  constructor(machine: PmtilesDependencies, file: DiskFile, header: Header, root: TileDirectory) {
     super(machine.runtime, `pack ${file.path}`)
     this.facts = header.facts
     this.#machine = machine
@@ -81,7 +89,7 @@ export class PmtilesPack extends Closeable implements Pack {
     this.#root = root
   }
 
-  async tile(z: number, x: number, y: number, { deadline }: ReadOptions): Promise<Tile | undefined> {
+  async tile(z: number, x: number, y: number, { deadline }: ReadOptions): Promise<MapTile | undefined> {
     const { minZoom, maxZoom } = this.facts
     if (z < minZoom || z > maxZoom || !isTilePlace(z, x, y)) return undefined
     const id = tileId(z, x, y)
@@ -112,7 +120,7 @@ export class PmtilesPack extends Closeable implements Pack {
     return { tiles: await this.#countTiles(this.#root, 1, all, { options, onStep }) }
   }
 
-  async #countTiles(directory: Directory, depth: number, { from, to }: Ids, walk: Walk): Promise<number> {
+  async #countTiles(directory: TileDirectory, depth: number, { from, to }: Ids, walk: DirectoryWalk): Promise<number> {
     if (depth > DIRECTORIES_MAX) throw tooDeep()
     walk.options.deadline.throwIfExpired('pack')
     walk.onStep()
@@ -128,17 +136,17 @@ export class PmtilesPack extends Closeable implements Pack {
     return tiles
   }
 
-  async #readTile(offset: number, length: number): Promise<Tile> {
+  async #readTile(offset: number, length: number): Promise<MapTile> {
     const bytes = await readSection(this.file, within(this.#header.tiles, offset, length))
     return { bytes, coding: this.#header.tileCoding }
   }
 
-  async #openLeaf(offset: number, length: number): Promise<Directory> {
+  async #openLeaf(offset: number, length: number): Promise<TileDirectory> {
     return await readDirectory(this.#machine, this.file, this.#header, within(this.#header.leaves, offset, length))
   }
 
   /** Moves the leaf to the young end and lets the oldest go. */
-  #use(offset: number, directory: Directory): void {
+  #use(offset: number, directory: TileDirectory): void {
     if (this.#leaves.delete(offset)) this.#cachedEntries -= directory.count
     this.#leaves.set(offset, directory)
     this.#cachedEntries += directory.count
@@ -160,11 +168,11 @@ function tooDeep(): CairnError {
 }
 
 async function readDirectory(
-  { inflate }: PmtilesMachine,
+  { inflate }: PmtilesDependencies,
   file: DiskFile,
   { inner, tiles, leaves, facts }: Header,
   section: Section,
-): Promise<Directory> {
+): Promise<TileDirectory> {
   const bytes = await opened(inflate, inner, await readSection(file, section), DIRECTORY_BYTES_MAX)
   return decodeDirectory(bytes, { tiles, leaves, maxZoom: facts.maxZoom })
 }

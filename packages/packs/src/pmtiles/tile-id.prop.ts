@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { tileIdToZxy, zxyToTileId } from 'pmtiles'
-import { tileId, tileOf } from './tile-id.ts'
+import { tileId, tileOf } from './format.ts'
 
 const place = fc.integer({ min: 0, max: 26 }).chain((z) =>
   fc.record({

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import { type Loaded, loadConfig } from './load.ts'
 import { renderProblems } from './problem.ts'
 import { type ConfigSchemas, section, setting } from './setting.ts'
 import type { ConfigFlag } from './sources.ts'
+import { type Loaded, loadConfig } from './store.ts'
 import { MemoryFiles } from './test/memory-files.ts'
 import { SAMPLE } from './test/sample-schemas.ts'
 

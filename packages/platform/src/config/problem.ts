@@ -1,13 +1,45 @@
 /** What is wrong with a configuration, each thing with its place, in sentences a person can act on. */
 import type { z } from 'zod'
 import { type ConfigSchemas, namesAt } from './setting.ts'
-import { nearest } from './suggest.ts'
+
+/** Edits it takes to turn one word into the other: insert, delete, replace, or swap two neighbours. */
+export function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= from.length; row += 1) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column += 1) {
+      const isEqual = from[row - 1] === to[column - 1]
+      const isSwapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      const swap = row > 1 && column > 1 && isSwapped ? (beforeLast[column - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY
+      current[column] = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isEqual ? 0 : 1),
+        swap,
+      )
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[to.length] ?? 0
+}
+
+/** The known word that `word` was most likely meant to be; undefined when none is close. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  let best: { readonly word: string; readonly distance: number } | undefined
+  for (const candidate of known) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
+    if (distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { word: candidate, distance }
+  }
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.word : undefined
+}
 
 /** Which of the bounded reasons a refusal is counted under. */
-export type RefusalReason = 'unreadable' | 'syntax' | 'unknown_key' | 'invalid_value' | 'rebind_failed'
+export type ConfigRefusalReason = 'unreadable' | 'syntax' | 'unknown_key' | 'invalid_value' | 'rebind_failed'
 
 export interface ConfigProblem {
-  readonly reason: RefusalReason
+  readonly reason: ConfigRefusalReason
   /** `cairn.toml:12:3`, `env CAIRN__…`, `flag --port-base`. */
   readonly place: string
   /** The full key, empty where the problem is not about one. */
@@ -21,7 +53,7 @@ export function renderProblems(problems: readonly ConfigProblem[]): string {
 }
 
 /** How a validation issue finds its place: by the path of the value, or of a key nobody declared. */
-export interface Places {
+export interface ProblemPlaces {
   ofValue(path: readonly PropertyKey[]): string
   ofKey(path: readonly PropertyKey[]): string
   isSecret(path: readonly PropertyKey[]): boolean
@@ -32,7 +64,7 @@ export function problemsOf(
   issues: readonly z.core.$ZodIssue[],
   schemas: ConfigSchemas,
   values: unknown,
-  places: Places,
+  places: ProblemPlaces,
 ): ConfigProblem[] {
   return issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
@@ -51,7 +83,7 @@ export function problemsOf(
   })
 }
 
-function unknownKey(path: readonly PropertyKey[], schemas: ConfigSchemas, places: Places): ConfigProblem {
+function unknownKey(path: readonly PropertyKey[], schemas: ConfigSchemas, places: ProblemPlaces): ConfigProblem {
   const parent = path.slice(0, -1)
   const name = String(path.at(-1))
   const key = path.map(String).join('.')

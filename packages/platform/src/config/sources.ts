@@ -12,10 +12,9 @@ import { CairnError, isKind, toCairnError } from '@cairn/kernel'
 import { parse, TomlError, type TomlTable } from 'smol-toml'
 import { z } from 'zod'
 import type { Disk } from '../disk/disk.ts'
-import type { ConfigProblem, Places } from './problem.ts'
+import { type ConfigProblem, nearest, type ProblemPlaces } from './problem.ts'
 import { type DeclaredKey, ENVIRONMENT_PREFIX } from './setting.ts'
-import { nearest } from './suggest.ts'
-import { type Path, TomlPlaces, tomlPlaces, UnclearToml } from './toml-places.ts'
+import { type Path, TomlPositions, tomlPositions, UnclearToml } from './toml-positions.ts'
 
 export interface ConfigFlag {
   /** As the user typed it, for origins and errors: `--port-base`. */
@@ -45,7 +44,7 @@ export interface Layers {
   readonly tree: unknown
   /** By full key; keys left at their default are absent. */
   readonly origins: ReadonlyMap<string, string>
-  readonly places: Places
+  readonly places: ProblemPlaces
   readonly problems: readonly ConfigProblem[]
 }
 
@@ -73,11 +72,11 @@ export async function readLayers(keys: readonly DeclaredKey[], sources: ConfigSo
 interface FileLayer {
   readonly name: string
   readonly tree: Tree
-  readonly places: TomlPlaces
+  readonly places: TomlPositions
 }
 
 async function readFileLayer({ file, disk }: ConfigSources, problems: ConfigProblem[]): Promise<FileLayer> {
-  const empty: FileLayer = { name: file?.path ?? 'the configuration', tree: {}, places: new TomlPlaces() }
+  const empty: FileLayer = { name: file?.path ?? 'the configuration', tree: {}, places: new TomlPositions() }
   if (file === undefined) return empty
   const name = file.path
   let text: string
@@ -89,7 +88,7 @@ async function readFileLayer({ file, disk }: ConfigSources, problems: ConfigProb
     return empty
   }
   try {
-    return { name, tree: plain(parse(text, { unsafeKeyBehaviour: 'throw' })), places: tomlPlaces(text) }
+    return { name, tree: plain(parse(text, { unsafeKeyBehaviour: 'throw' })), places: tomlPositions(text) }
   } catch (error) {
     if (!(error instanceof TomlError) && !(error instanceof UnclearToml)) throw error
     const detail = error.message.split('\n')[0]?.replace('Invalid TOML document: ', '') ?? ''
@@ -207,7 +206,7 @@ function put(tree: Tree, path: readonly string[], value: unknown): boolean {
   return true
 }
 
-function placesIn(keys: readonly DeclaredKey[], file: FileLayer, origins: ReadonlyMap<string, string>): Places {
+function placesIn(keys: readonly DeclaredKey[], file: FileLayer, origins: ReadonlyMap<string, string>): ProblemPlaces {
   const keyOf = (path: readonly PropertyKey[]): DeclaredKey | undefined =>
     keys.find((known) => known.path.every((step, index) => path[index] === step))
   const inFile = (path: readonly PropertyKey[], part: 'key' | 'value'): string => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KERNEL_METRICS, type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
+import { KERNEL_METRICS } from '@cairn/kernel'
+import { type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import { type ConfigFollower, ConfigStore, reloadMetrics } from './store.ts'
 import { MemoryFiles } from './test/memory-files.ts'
 import { SAMPLE } from './test/sample-schemas.ts'

@@ -9,11 +9,42 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { Config, type ConfigSnapshot, type MetricTable, type Runtime, toCairnError } from '@cairn/kernel'
-import type { z } from 'zod'
-import { type Loaded, loadConfig } from './load.ts'
-import { type ConfigProblem, type RefusalReason, renderProblems, valueAt } from './problem.ts'
-import { type ConfigSchemas, type ConfigValues, type DeclaredKey, type Reload } from './setting.ts'
-import type { ConfigSources } from './sources.ts'
+import { z } from 'zod'
+import { type ConfigProblem, type ConfigRefusalReason, problemsOf, renderProblems, valueAt } from './problem.ts'
+import { type ConfigSchemas, type ConfigValues, type DeclaredKey, declaredKeys, type Reload } from './setting.ts'
+import { type ConfigSources, readLayers } from './sources.ts'
+
+export type Loaded<S extends ConfigSchemas> =
+  | {
+      readonly tag: 'loaded'
+      /** Every declared key. */
+      readonly keys: readonly DeclaredKey[]
+      readonly values: ConfigValues<S>
+      /** By full key, every declared key included. */
+      readonly origins: Readonly<Record<string, string>>
+    }
+  | { readonly tag: 'refused'; readonly problems: readonly ConfigProblem[] }
+
+/** Reads every layer and validates the whole; either all of it holds, or every problem is named and nothing does. */
+export async function loadConfig<S extends ConfigSchemas>(schemas: S, sources: ConfigSources): Promise<Loaded<S>> {
+  const keys = declaredKeys(schemas)
+  const layers = await readLayers(keys, sources)
+  const whole = z.strictObject(schemas).safeParse(layers.tree)
+  const invalid = whole.success ? [] : problemsOf(whole.error.issues, schemas, layers.tree, layers.places)
+  const problems = [...layers.problems, ...invalid]
+  if (!whole.success || problems.length > 0) return { tag: 'refused', problems }
+  const origins = Object.fromEntries(keys.map(({ key }) => [key, layers.origins.get(key) ?? 'default']))
+  return { tag: 'loaded', keys, values: frozen(whole.data) as ConfigValues<S>, origins }
+}
+
+/** A snapshot is shared by everybody who reads it, so nobody may change it. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && !Array.isArray(value)) return value
+  for (const inner of Object.values(value)) frozen(inner)
+  return Object.freeze(value)
+}
 
 /** Who asked for a reload; a label, so a closed set. */
 export type ReloadSource = 'signal' | 'bus' | 'admin'
@@ -59,7 +90,7 @@ export function reloadMetrics(service: string): MetricTable {
   }
 }
 
-export type Opened<S extends ConfigSchemas> =
+export type OpenedConfig<S extends ConfigSchemas> =
   | { readonly tag: 'opened'; readonly store: ConfigStore<S> }
   | { readonly tag: 'refused'; readonly problems: readonly ConfigProblem[] }
 
@@ -97,7 +128,7 @@ export class ConfigStore<S extends ConfigSchemas> {
   }
 
   /** The first load. A node with a refused configuration does not start. */
-  static async open<S extends ConfigSchemas>(schemas: S, sources: ConfigSources): Promise<Opened<S>> {
+  static async open<S extends ConfigSchemas>(schemas: S, sources: ConfigSources): Promise<OpenedConfig<S>> {
     const loaded = await loadConfig(schemas, sources)
     if (loaded.tag === 'refused') return loaded
     return { tag: 'opened', store: new ConfigStore(schemas, sources, loaded) }
@@ -200,7 +231,7 @@ export class ConfigStore<S extends ConfigSchemas> {
     const follower = this.#services[service]?.follower
     if (follower === undefined) return
     if (outcome.tag === 'refused') {
-      const reason: RefusalReason = outcome.problems[0]?.reason ?? 'invalid_value'
+      const reason: ConfigRefusalReason = outcome.problems[0]?.reason ?? 'invalid_value'
       follower.metrics.count(`${service}_reload_fail_total`, { reason })
       const problems = renderProblems(outcome.problems)
       follower.log.error({ source, reason, problems }, 'configuration refused; the old one stays in force')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { editDistance, nearest } from './suggest.ts'
+import { editDistance, nearest } from './problem.ts'
 
 test('edit distance counts inserts, deletes, replacements and swapped neighbours', () => {
   const cases: [string, string, number][] = [

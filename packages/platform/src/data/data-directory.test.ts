@@ -5,13 +5,14 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type CairnError, isKind, leaks, MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
-import { systemCrypto } from '../crypto-system.ts'
+import { type CairnError, isKind, MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
+import { systemCrypto } from '../crypto.ts'
 import type { Disk } from '../disk/disk.ts'
 import { MemoryDisk } from '../disk/memory-disk.ts'
 import { RealDisk } from '../disk/real-disk.ts'
 import { openDataDirectory } from './data-directory.ts'
-import { makeRootKey } from './root-key.ts'
+import { makeRootKey } from './secret-file.ts'
 
 type Machine = Parameters<typeof openDataDirectory>[0]
 

@@ -14,14 +14,28 @@
  * steps again, each of which leaves what is already there. With a disk in memory the very same steps
  * happen in RAM: that is amnesia.
  */
+import { isAbsolute, join } from 'node:path'
 import { CairnError, Closeable, Deadline, isKind, type Runtime, sleep } from '@cairn/kernel'
 import type { DiskLock } from '../disk/disk.ts'
 import { makeDirectories, readSmallFile, replaceSmallFile } from '../disk/durable-file.ts'
 import type { Platform } from '../platform.ts'
 import { readSecret, writeSecret } from './secret-file.ts'
 
+// Where a user's programs keep what must outlive any one data directory.
+
+/**
+ * `CAIRN_STATE`, else `cairn` in `XDG_STATE_HOME`, else in `~/.local/state`. Nothing where the environment names none of
+ * them, as for a service without a home: then nothing is kept there.
+ */
+export function stateDirectory(environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  const { CAIRN_STATE: own = '', XDG_STATE_HOME: states = '', HOME: home = '' } = environment
+  if (own !== '') return own
+  if (isAbsolute(states)) return join(states, 'cairn')
+  return isAbsolute(home) ? join(home, '.local', 'state', 'cairn') : undefined
+}
+
 /** What it takes of the platform. */
-type Machine = Runtime & Pick<Platform, 'disk' | 'crypto'>
+type DataDirectoryDependencies = Runtime & Pick<Platform, 'disk' | 'crypto'>
 
 export interface DataDirectoryOptions {
   readonly path: string
@@ -46,7 +60,10 @@ const FORMAT_LINE = /^cairn-data (\d{1,9})\n$/
 const FIRST_START_NAMES: readonly string[] = ['.gitignore', '.gitignore.new', 'format.new', 'keys', 'lock.db']
 
 /** Opens the directory, made complete first if need be. Nobody else can open its parts until it is closed or the process ends. */
-export async function openDataDirectory(machine: Machine, options: DataDirectoryOptions): Promise<DataDirectory> {
+export async function openDataDirectory(
+  machine: DataDirectoryDependencies,
+  options: DataDirectoryOptions,
+): Promise<DataDirectory> {
   const { path, parts } = options
   if (!(await hasFormat(machine, path))) {
     await makeDirectories(machine.disk, path)
@@ -78,7 +95,7 @@ export async function openDataDirectory(machine: Machine, options: DataDirectory
 
 /** The locks of the parts: one's own, or, for whoever wants all of it, each that there is. */
 async function partLocks(
-  { disk }: Machine,
+  { disk }: DataDirectoryDependencies,
   path: string,
   parts: readonly string[] | undefined,
 ): Promise<readonly string[]> {
@@ -90,12 +107,12 @@ export class DataDirectory extends Closeable {
   readonly path: string
   /** Other processes have parts of it, and may change its keys. */
   readonly isShared: boolean
-  readonly #machine: Machine
+  readonly #machine: DataDirectoryDependencies
   readonly #locks: readonly DiskLock[]
   readonly #secrets: Map<string, Uint8Array>
 
   constructor(
-    machine: Machine,
+    machine: DataDirectoryDependencies,
     path: string,
     locks: readonly DiskLock[],
     secrets: Map<string, Uint8Array>,
@@ -148,7 +165,7 @@ export class DataDirectory extends Closeable {
 }
 
 /** The lock of the whole, once whoever has it for a moment has let go. */
-async function takeTurn(machine: Machine, path: string): Promise<DiskLock> {
+async function takeTurn(machine: DataDirectoryDependencies, path: string): Promise<DiskLock> {
   const deadline = Deadline.after(machine.clock, TURN_MS)
   for (;;) {
     try {
@@ -160,7 +177,7 @@ async function takeTurn(machine: Machine, path: string): Promise<DiskLock> {
   }
 }
 
-async function takeLock({ disk }: Machine, path: string, name = 'lock.db'): Promise<DiskLock> {
+async function takeLock({ disk }: DataDirectoryDependencies, path: string, name = 'lock.db'): Promise<DiskLock> {
   try {
     return await disk.lock(`${path}/${name}`)
   } catch (error) {
@@ -170,7 +187,7 @@ async function takeLock({ disk }: Machine, path: string, name = 'lock.db'): Prom
   }
 }
 
-async function hasFormat({ disk }: Machine, path: string): Promise<boolean> {
+async function hasFormat({ disk }: DataDirectoryDependencies, path: string): Promise<boolean> {
   const line = await readSmallFile(disk, `${path}/format`)
   if (line === undefined) return false
   const format = FORMAT_LINE.exec(Buffer.from(line).toString('latin1'))?.[1]
@@ -182,7 +199,7 @@ async function hasFormat({ disk }: Machine, path: string): Promise<boolean> {
 }
 
 /** Before anything is written: a mistyped `--data` must not leave our files in somebody's home. */
-async function refuseForeign({ disk }: Machine, path: string): Promise<void> {
+async function refuseForeign({ disk }: DataDirectoryDependencies, path: string): Promise<void> {
   const names = (await disk.list(path)).map(({ name }) => name)
   const strange = names.find((name) => !FIRST_START_NAMES.includes(name))
   if (strange === undefined || names.includes('format')) return
@@ -190,14 +207,14 @@ async function refuseForeign({ disk }: Machine, path: string): Promise<void> {
   throw new CairnError('Conflict', detail, { code: 'data_foreign' })
 }
 
-async function beginFirstStart({ disk }: Machine, path: string): Promise<void> {
+async function beginFirstStart({ disk }: DataDirectoryDependencies, path: string): Promise<void> {
   if ((await readSmallFile(disk, `${path}/.gitignore`)) === undefined)
     await replaceSmallFile(disk, `${path}/.gitignore`, Buffer.from('*\n'))
   await disk.makeDirectory(`${path}/keys`)
   await disk.syncDirectory(path)
 }
 
-async function finishFirstStart({ disk }: Machine, path: string): Promise<void> {
+async function finishFirstStart({ disk }: DataDirectoryDependencies, path: string): Promise<void> {
   // A start that was killed may have left a key whose name is not durable yet; `format` must not be so before it.
   await disk.syncDirectory(`${path}/keys`)
   await replaceSmallFile(disk, `${path}/format`, Buffer.from(`cairn-data ${FORMAT}\n`))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { stateDirectory } from './state-directory.ts'
+import { stateDirectory } from './data-directory.ts'
 
 test('the state directory is what the environment says, and none where it says nothing', () => {
   const all = { CAIRN_STATE: '/s', XDG_STATE_HOME: '/x', HOME: '/h' }

@@ -1,8 +1,88 @@
 /** Whole small files, for keys and markers: either all of the file is there after a crash, or what was there before. */
-
 import { dirname } from 'node:path'
-import { isKind, toCairnError } from '@cairn/kernel'
+import { isKind, Owned, Semaphore, toCairnError } from '@cairn/kernel'
+import type { z } from 'zod'
 import type { Disk } from './disk.ts'
+
+/*
+ * A value with a small file behind it, replaced whole: what counts is durable.
+ *
+ *     change ─▶ its turn ─▶ next(value) ─┬─ something ─▶ written ─▶ counts
+ *                                        └─ nothing ───▶ done, unless the last write failed: then the file is as good as
+ *                                                        any, and is written once more
+ */
+
+export interface PersistedFile<T> {
+  readonly disk: Disk
+  readonly path: string
+  readonly encode: (value: T) => Uint8Array
+}
+
+export class PersistedValue<T> {
+  readonly #file: PersistedFile<T>
+  readonly #value: Owned<T>
+  readonly #turn = new Semaphore(1)
+  #isInDoubt = false
+
+  /** `value` is what the file says, or what it means that there is none. */
+  constructor(file: PersistedFile<T>, value: T) {
+    this.#file = file
+    this.#value = new Owned(value)
+  }
+
+  /** The last that is durable. */
+  get value(): T {
+    return this.#value.read().value
+  }
+
+  /** Whether there was something to change; `next` says to what, or nothing. It is as asked, durably, once this resolves. */
+  async change(next: (value: T) => T | undefined): Promise<boolean> {
+    using _turn = await this.#turn.acquire()
+    const { value, version } = this.#value.read()
+    const changed = next(value)
+    if (changed === undefined && !this.#isInDoubt) return false
+    const { disk, path, encode } = this.#file
+    this.#isInDoubt = true
+    await replaceSmallFile(disk, path, encode(changed ?? value))
+    this.#isInDoubt = false
+    if (changed === undefined) return false
+    this.#value.commit(version, changed)
+    return true
+  }
+}
+
+// Small files of JSON, each held against a schema.
+
+/** `damaged`: it is there, and is not JSON, or not what the schema says. What to do then is for whoever wrote it. */
+export type SmallJson<T> =
+  | { readonly tag: 'absent' }
+  | { readonly tag: 'damaged' }
+  | { readonly tag: 'read'; readonly value: T }
+
+export async function readSmallJson<S extends z.ZodType>(
+  disk: Disk,
+  path: string,
+  schema: S,
+): Promise<SmallJson<z.output<S>>> {
+  const bytes = await readSmallFile(disk, path)
+  if (bytes === undefined) return { tag: 'absent' }
+  const parsed = schema.safeParse(jsonIn(bytes))
+  return parsed.success ? { tag: 'read', value: parsed.data } : { tag: 'damaged' }
+}
+
+/** A crash leaves the old file or the new one: see `replaceSmallFile`. */
+export async function replaceSmallJson(disk: Disk, path: string, value: object): Promise<void> {
+  await replaceSmallFile(disk, path, new TextEncoder().encode(`${JSON.stringify(value)}\n`))
+}
+
+/** What these bytes say in JSON; `undefined` if that is nothing. */
+export function jsonIn(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined
+  }
+}
 
 /** Keys, markers, tokens: nothing of this kind is larger. */
 const WHOLE_FILE_BYTES_MAX = 1024 * 1024

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { FileBytes } from './file-bytes.ts'
+import { FileBytes } from './file-tree.ts'
 
 /** Around the edges of the 64 KiB blocks, where mistakes would be. */
 const position = fc.oneof(

@@ -1,6 +1,14 @@
 import { Closeable, type Runtime } from '@cairn/kernel'
-import type { Disk, DiskEntry, DiskFile, DiskLock, DiskSpace, OpenOptions } from './disk.ts'
-import { diskFailure, locked } from './disk-error.ts'
+import {
+  type Disk,
+  type DiskEntry,
+  type DiskFile,
+  type DiskLock,
+  type DiskSpace,
+  diskFailure,
+  locked,
+  type OpenOptions,
+} from './disk.ts'
 import { type FileNode, FileTree } from './file-tree.ts'
 
 /** A disk in memory, gone with the process: not one file is opened. Full at `capacityBytes`. */

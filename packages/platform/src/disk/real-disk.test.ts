@@ -5,7 +5,8 @@ import { mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { isKind, leaks, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { isKind, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { replaceSmallFile } from './durable-file.ts'
 import { RealDisk } from './real-disk.ts'
 

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { z } from 'zod'
-import { replaceSmallFile } from './durable-file.ts'
+import { readSmallJson, replaceSmallFile, replaceSmallJson } from './durable-file.ts'
 import { MemoryDisk } from './memory-disk.ts'
-import { readSmallJson, replaceSmallJson } from './small-json.ts'
 
 const schema = z.strictObject({ at: z.int() })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
 import { CairnError, isKind } from '@cairn/kernel'
-import { abortable } from './abortable.ts'
+import { abortable } from './transport.ts'
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length
 

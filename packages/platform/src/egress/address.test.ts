@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type AddressClass, classifyAddress, isPublicUnicast, sameAddress } from './address.ts'
+import { type AddressClass, classifyAddress, isPublicUnicast, sameAddress } from './url-policy.ts'
 
 /** First and last address of every block, by class. */
 const EDGES: Readonly<Record<string, readonly string[]>> = {

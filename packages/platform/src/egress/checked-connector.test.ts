@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VirtualClock } from '@cairn/kernel'
+import { VirtualClock } from '@cairn/kernel/testing'
 import { checkedConnector } from './checked-connector.ts'
 import { UrlPolicy } from './url-policy.ts'
 

@@ -7,14 +7,26 @@
  * The name is looked up once and the socket is given an address, so an answer that changes between check and use
  * has nothing to change.
  */
+import { lookup } from 'node:dns/promises'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { CairnError, Cancel, type Clock, Deadline, isKind } from '@cairn/kernel'
 import type { buildConnector } from 'undici'
-import { abortable } from './abortable.ts'
-import { classifyAddress, sameAddress } from './address.ts'
-import type { Lookup } from './transport.ts'
-import type { UrlPolicy } from './url-policy.ts'
+import { abortable, type Lookup } from './transport.ts'
+import { transportError } from './transport-error.ts'
+import { classifyAddress, sameAddress, type UrlPolicy } from './url-policy.ts'
+
+/** The system's resolver, hosts file included. */
+export const nodeLookup: Lookup = {
+  async addresses(host, { signal = new AbortController().signal } = {}) {
+    try {
+      const found = await abortable(signal, lookup(host, { all: true, order: 'verbatim' }))
+      return found.map(({ address }) => address)
+    } catch (error) {
+      throw transportError(error, host, signal)
+    }
+  },
+}
 
 export interface CheckedConnectorOptions {
   readonly clock: Clock

@@ -25,7 +25,7 @@ export class AccountedStream implements AsyncIterable<Uint8Array>, AsyncIterator
     try {
       const step = await this.#source.next()
       if (step.done === true) {
-        this.#over()
+        this.#finished()
         this.#checkLength(this.#length === this.#lengthDeclared)
         return { done: true, value: undefined }
       }
@@ -33,14 +33,14 @@ export class AccountedStream implements AsyncIterable<Uint8Array>, AsyncIterator
       this.#checkLength(this.#length <= (this.#lengthDeclared ?? this.#length))
       return { done: false, value: step.value }
     } catch (error) {
-      this.#over()
+      this.#finished()
       throw error
     }
   }
 
   async return(): Promise<IteratorResult<Uint8Array, undefined>> {
     if (this.#onOver !== undefined) {
-      this.#over()
+      this.#finished()
       finish(this.#source)
     }
     return await Promise.resolve({ done: true, value: undefined })
@@ -52,14 +52,14 @@ export class AccountedStream implements AsyncIterable<Uint8Array>, AsyncIterator
     throw new CairnError('Internal', `A body of ${this.#lengthDeclared} bytes was promised and is not what came.`)
   }
 
-  #over(): void {
+  #finished(): void {
     this.#onOver?.()
     this.#onOver = undefined
   }
 }
 
 /** Ends a body nobody will read. */
-export function letGo(body: AsyncIterable<Uint8Array>): void {
+export function discardBody(body: AsyncIterable<Uint8Array>): void {
   finish(body[Symbol.asyncIterator]())
 }
 

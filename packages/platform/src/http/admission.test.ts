@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type CairnError, leaks, VirtualClock } from '@cairn/kernel'
-import { AddressRates } from './address-rates.ts'
-import type { IngressRequest } from './message.ts'
-import { json } from './reply.ts'
+import { type CairnError } from '@cairn/kernel'
+import { leaks, VirtualClock } from '@cairn/kernel/testing'
+import { AddressRates } from './admission.ts'
+import { type IngressRequest, json } from './message.ts'
 import { route } from './route.ts'
 import { bodyOf, fixture, HELLO, requestOf } from './test/fixture.ts'
 import { HOST } from './test/routes.ts'
@@ -84,7 +84,7 @@ describe('admission', () => {
       { target: '/healthz', peer: { address: '192.0.2.1', kind: 'tcp' } },
       { target: '/version', peer: { address: '127.0.0.1', kind: 'tcp' } },
       { target: '/version', peer: { address: '', kind: 'unix' } },
-      { target: '/version', peer: { address: '192.0.2.1', kind: 'tcp' }, door: 'metrics' },
+      { target: '/version', peer: { address: '192.0.2.1', kind: 'tcp' }, listenerKind: 'metrics' },
     ]
     for (const way of ways) {
       const statuses = await Promise.all(Array.from({ length: 1000 }, async () => (await call(way)).status))

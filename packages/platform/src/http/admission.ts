@@ -5,9 +5,67 @@
  *                  │         └─▶ 429                          └─▶ streams ≤ max_streams ─▶ body sent
  *                  └─▶ 429
  */
-import { CairnError, type Runtime, TokenBucket } from '@cairn/kernel'
-import { AddressRates } from './address-rates.ts'
+import { CairnError, type Clock, type Runtime, TokenBucket } from '@cairn/kernel'
+import { clientGroup } from './client-address.ts'
 import type { IngressConfig } from './config.ts'
+
+/*
+ * A bucket for each address that asks, for as long as it is not full again.
+ *
+ *     oldest ▶ │ a │ b │ c │ ◀ last to ask       a full bucket is as good as none: it is let go, from the oldest on
+ *
+ * So the table holds whoever asked within the time a bucket needs to fill, and nobody else.
+ */
+
+/** Past it the oldest is let go before its bucket is full: a flood of addresses costs memory, and no more than this. */
+const ADDRESSES_MAX = 100_000
+
+interface AddressBucket {
+  readonly bucket: TokenBucket
+  lastRequestAt: number
+}
+
+export class AddressRates {
+  readonly #clock: Clock
+  readonly #rate: number
+  readonly #burst: number
+  /** In order of the last question. */
+  readonly #rows = new Map<string, AddressBucket>()
+
+  constructor(clock: Clock, rate: number, burst: number) {
+    this.#clock = clock
+    this.#rate = rate
+    this.#burst = burst
+  }
+
+  get size(): number {
+    return this.#rows.size
+  }
+
+  /** Milliseconds until this address may ask again; 0 if it may now, and has. */
+  take(address: string): number {
+    const now = this.#clock.now()
+    this.#evict(now)
+    const group = clientGroup(address)
+    const row = this.#rows.get(group) ?? this.#newRow(now)
+    row.lastRequestAt = now
+    this.#rows.delete(group)
+    this.#rows.set(group, row)
+    return row.bucket.tryTake() ? 0 : Math.max(1, row.bucket.waitMs())
+  }
+
+  #newRow(now: number): AddressBucket {
+    return { bucket: new TokenBucket(this.#clock, { rate: this.#rate, burst: this.#burst }), lastRequestAt: now }
+  }
+
+  #evict(now: number): void {
+    const fullAfterMs = (this.#burst / this.#rate) * 1000
+    for (const [group, { lastRequestAt: askedAt }] of this.#rows) {
+      if (now - askedAt < fullAfterMs && this.#rows.size < ADDRESSES_MAX) return
+      this.#rows.delete(group)
+    }
+  }
+}
 
 /** What one address may ask the ops routes a second, and at once: many times what its probes need, and still bounded. */
 const OPS_RATE = 100
@@ -17,7 +75,7 @@ const OPS_BURST = 200
 export const RATE_CAP = 'rate_cap'
 
 /** `own` is that of a route whose handler counts itself; here it only holds up a shutdown. */
-export type Seat = 'inflight' | 'stream' | 'own'
+export type AdmissionSlot = 'inflight' | 'stream' | 'own'
 
 export class Admission {
   readonly #runtime: Runtime
@@ -26,7 +84,7 @@ export class Admission {
   #byAddress: AddressRates | undefined
   #config: IngressConfig
   #decodedBytes = 0
-  readonly #taken: Record<Seat, number> = { inflight: 0, stream: 0, own: 0 }
+  readonly #taken: Record<AdmissionSlot, number> = { inflight: 0, stream: 0, own: 0 }
 
   constructor(runtime: Runtime, config: IngressConfig) {
     this.#runtime = runtime
@@ -68,17 +126,17 @@ export class Admission {
   }
 
   /** Takes a seat that `release` must give back. */
-  take(seat: Seat): void {
+  take(seat: AdmissionSlot): void {
     const max = seat === 'inflight' ? this.#config.max_inflight : this.#config.max_streams
     if (seat !== 'own' && this.#taken[seat] >= max) {
-      const { name, quota } = SEATS[seat]
+      const { name, quota } = SLOT_KINDS[seat]
       this.#runtime.metrics.count('quota_exhaustions_total', { kind: quota })
       throw busy(`${max} ${name} are open; try again soon.`)
     }
     this.#taken[seat] += 1
   }
 
-  release(seat: Seat): void {
+  release(seat: AdmissionSlot): void {
     this.#taken[seat] -= 1
   }
 
@@ -101,7 +159,7 @@ export class Admission {
   }
 }
 
-const SEATS: Readonly<Record<Exclude<Seat, 'own'>, { readonly name: string; readonly quota: string }>> = {
+const SLOT_KINDS: Readonly<Record<Exclude<AdmissionSlot, 'own'>, { readonly name: string; readonly quota: string }>> = {
   inflight: { name: 'requests', quota: 'inflight' },
   stream: { name: 'streams', quota: 'streams' },
 }

@@ -1,8 +1,9 @@
 /** A token that was found genuine is not read again, and nothing else about it is remembered. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VirtualClock } from '@cairn/kernel'
-import { type Caveat, createKeyring, deriveKeyring, type KeyringKey, mintToken, rotateKeyring } from '@cairn/wire'
+import { VirtualClock } from '@cairn/kernel/testing'
+import { type Caveat, createKeyring, deriveKeyring, mintToken, rotateKeyring } from '@cairn/wire'
+import { type KeyringKey } from '@cairn/wire/testing'
 import { capabilityAuthorizer } from './authorizer.ts'
 
 const ROOT = createKeyring('k1', new Uint8Array(32).fill(7))

@@ -2,6 +2,7 @@ import { CairnError, type Clock, isKind, type Metrics } from '@cairn/kernel'
 import {
   type AuthenticToken,
   authenticate,
+  type BearerDecision,
   bearerOf,
   type CapabilityRequest,
   DENY_REASONS,
@@ -10,7 +11,6 @@ import {
   type Keyring,
   parseAddress,
   type Scope,
-  type Verdict,
   type Verifier,
 } from '@cairn/wire'
 import { declaredLength } from './body.ts'
@@ -18,7 +18,7 @@ import type { Exchange } from './exchange.ts'
 
 /** Decides whether what the `Authorization` header carries allows the request. */
 export interface Authorizer {
-  authorize(authorization: string | undefined, request: Omit<CapabilityRequest, 'nowMs'>): Verdict
+  authorize(authorization: string | undefined, request: Omit<CapabilityRequest, 'nowMs'>): BearerDecision
 }
 
 /** Capability tokens, held against the ring and the deny-list in force at the moment of each request. */

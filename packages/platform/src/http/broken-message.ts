@@ -2,16 +2,16 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { CairnError, type Runtime } from '@cairn/kernel'
-import type { Connection } from './connections.ts'
+import type { HttpConnection } from './connections.ts'
 import { CorrelationIds } from './correlation.ts'
+import { problem } from './message.ts'
 import { NO_ROUTE } from './metrics.ts'
-import { problem } from './reply.ts'
 
 /** For the client to read the answer before the connection goes. */
 const LINGER_MS = 1000
 
 /** Answers once, and closes; a connection that is in the middle of another answer is only closed. */
-export function answerBrokenMessage(runtime: Runtime, connection: Connection, socket: Duplex, error: Error): void {
+export function answerBrokenMessage(runtime: Runtime, connection: HttpConnection, socket: Duplex, error: Error): void {
   if (connection.isLeaving) return
   connection.isLeaving = true
   const refusal = refusalOf('code' in error ? error.code : undefined)

@@ -3,8 +3,7 @@
  * gives its own defaults where the design notes do.
  */
 import { z } from 'zod'
-import { byteSize, duration } from '../config/quantity.ts'
-import { section, setting } from '../config/setting.ts'
+import { byteSize, duration, section, setting } from '../config/setting.ts'
 
 export interface IngressDefaults {
   readonly max_rps?: number

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { MemoryMetrics } from '@cairn/kernel'
 import fc from 'fast-check'
-import { type Connection, Connections, connectionsShare } from './connections.ts'
+import { Connections, connectionsShare, type HttpConnection } from './connections.ts'
 import { METRICS } from './test/fixture.ts'
 
 class FakeSocket extends EventEmitter {
@@ -27,7 +27,7 @@ function table(max_connections: number, max_connections_per_address: number, tru
   const metrics = new MemoryMetrics(METRICS)
   const limits = { max_connections, max_connections_per_address, trusted_proxies }
   const connections = new Connections(metrics, 'tcp', limits)
-  const arrive = (address: string | undefined): { socket: FakeSocket; connection: Connection | undefined } => {
+  const arrive = (address: string | undefined): { socket: FakeSocket; connection: HttpConnection | undefined } => {
     const socket = new FakeSocket(address)
     return { socket, connection: connections.accept(socket as unknown as Socket, () => {}) }
   }

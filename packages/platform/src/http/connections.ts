@@ -34,7 +34,7 @@ export function connectionsShare(openFilesMax: number | undefined): number {
   return Math.max(CONNECTIONS_MIN, Math.floor(forAll / LISTENERS))
 }
 
-export class Connection {
+export class HttpConnection {
   readonly socket: Socket
   readonly peer: Peer
   /** Under whom it counts. */
@@ -67,8 +67,8 @@ export class Connections {
   /** A proxy brings many clients: the limit of one address is not meant for it. */
   #proxies: readonly IpBlock[]
   /** In order of arrival, so that the first idle one found is the one that has been here longest. */
-  readonly #all = new Set<Connection>()
-  readonly #bySocket = new Map<unknown, Connection>()
+  readonly #all = new Set<HttpConnection>()
+  readonly #bySocket = new Map<unknown, HttpConnection>()
   readonly #byAddress = new Map<string, number>()
   /** Of those, the ones that came when there was no room. */
   readonly #crowdedByAddress = new Map<string, number>()
@@ -102,12 +102,12 @@ export class Connections {
     return this.#byAddress.size
   }
 
-  find(socket: unknown): Connection | undefined {
+  find(socket: unknown): HttpConnection | undefined {
     return this.#bySocket.get(socket)
   }
 
   /** Takes the connection in, or destroys it. `onClosed` is called once it is gone. */
-  accept(socket: Socket, onClosed: () => void): Connection | undefined {
+  accept(socket: Socket, onClosed: () => void): HttpConnection | undefined {
     const address = this.#kind === 'unix' ? '' : socket.remoteAddress
     if (address === undefined) {
       // Gone before it was here: nobody knows whose it was, and it must not pass for a Unix socket's.
@@ -124,7 +124,7 @@ export class Connections {
     const isReserveFull = this.#all.size >= totalMax + this.#totalReserve || this.#crowdedOf(group) >= ADDRESS_RESERVE
     if (isFull && isReserveFull) return this.#refuse(socket, 'total')
     const crowded = isFull || (isLimited && fromAddress > addressMax)
-    const connection = new Connection(socket, { address, kind: this.#kind }, group, crowded)
+    const connection = new HttpConnection(socket, { address, kind: this.#kind }, group, crowded)
     this.#all.add(connection)
     this.#bySocket.set(socket, connection)
     this.#byAddress.set(group, fromAddress)
@@ -154,7 +154,7 @@ export class Connections {
     for (const { socket } of this.#all) socket.destroy()
   }
 
-  [Symbol.iterator](): Iterator<Connection> {
+  [Symbol.iterator](): Iterator<HttpConnection> {
     return this.#all.values()
   }
 
@@ -178,7 +178,7 @@ export class Connections {
     return this.#crowdedByAddress.get(group) ?? 0
   }
 
-  #forget({ socket, group, crowded }: Connection): void {
+  #forget({ socket, group, crowded }: HttpConnection): void {
     const connection = this.#bySocket.get(socket)
     if (connection === undefined) return
     this.#bySocket.delete(socket)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { virtualRuntime } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { createUlid, isCorrelationId } from '@cairn/wire'
 import { CorrelationIds } from './correlation.ts'
 

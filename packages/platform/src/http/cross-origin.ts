@@ -1,7 +1,6 @@
 /** What a page of another origin may do here: nothing, unless its origin is listed. */
 import { CairnError } from '@cairn/kernel'
-import type { IngressResponse } from './message.ts'
-import { empty } from './reply.ts'
+import { empty, type IngressResponse } from './message.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as zlib from 'node:zlib'
 import { inlineInflate } from './inflate.ts'
-import { json } from './reply.ts'
+import { json } from './message.ts'
 import { type Route, route } from './route.ts'
 import { bodyOf, fixture } from './test/fixture.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Broadcast, leaks } from '@cairn/kernel'
+import { Broadcast } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { eventFrame, eventStream } from './event-stream.ts'
 import { type Route, route } from './route.ts'
 import { fixture, HELLO, requestOf } from './test/fixture.ts'

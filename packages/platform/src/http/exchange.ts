@@ -8,7 +8,7 @@
  */
 import { CairnError, Deadline, type Runtime } from '@cairn/kernel'
 import type { Token } from '@cairn/wire'
-import type { Seat } from './admission.ts'
+import type { AdmissionSlot } from './admission.ts'
 import type { IngressRequest, Peer } from './message.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import type { RequestContext } from './route.ts'
@@ -41,7 +41,7 @@ export class Exchange implements RequestContext<unknown, unknown, unknown> {
   /** The methods the path is served with, when this one is not among them. */
   allow: readonly string[] | undefined
   /** What it holds of the admission, until the work is over. */
-  seat: Seat | undefined
+  slot: AdmissionSlot | undefined
   /**
    * Nothing is read from its connection any more: where one reader sees a second request behind it, another may see a
    * part of this one.

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as zlib from 'node:zlib'
-import { json } from './reply.ts'
+import { json } from './message.ts'
 import { type Route, route } from './route.ts'
 import { bodyOf } from './test/fixture.ts'
 import { type Listening, listening, until } from './test/listening.ts'

@@ -10,9 +10,8 @@
  */
 import { CairnError, parseBudget, type Runtime, type Shutdown, type TaskContext, timedOut, Watch } from '@cairn/kernel'
 import type { IpBlock, Scope } from '@cairn/wire'
-import { AccountedStream, letGo } from './accounted-stream.ts'
+import { AccountedStream, discardBody } from './accounted-stream.ts'
 import { Admission } from './admission.ts'
-import { Answers, type ProblemStyle } from './answers.ts'
 import { type Authorizer, authorize } from './authorizer.ts'
 import { parseQuery } from './body.ts'
 import { clientAddress, isLocal, isLoopback, proxyBlocks } from './client-address.ts'
@@ -25,18 +24,18 @@ import { type CompletedResponse, type IngressRequest, type IngressResponse, isSt
 import { openApi } from './openapi.ts'
 import { isLocalOnly, isNeverRefused, type OpsSource, opsRoutes } from './ops-routes.ts'
 import { type BodyDecoder, takeBody } from './request-body.ts'
+import { checkExpectation, checkFraming, crowded, draining, HostNames, notFound, readTarget } from './request-checks.ts'
 import { RequestHeaders } from './request-headers.ts'
+import { type ProblemStyle, Responder } from './responder.ts'
 import { defineRoutes, type RequestContext, type RouteTable } from './route.ts'
 import { type FoundRoute, Router, type ServedRoute } from './router.ts'
-import { checkExpectation, checkFraming, crowded, draining, notFound, readTarget } from './stages.ts'
-import { HostNames } from './target.ts'
 
-export type Answer = IngressResponse | Promise<IngressResponse>
+export type HandlerResult = IngressResponse | Promise<IngressResponse>
 
 /** Runs the handler of a `work` route where the service wants it run. */
 export type WorkLane = (
   context: RequestContext<unknown, unknown, unknown>,
-  run: () => Answer,
+  run: () => HandlerResult,
 ) => Promise<IngressResponse>
 
 export interface IngressOptions extends ProblemStyle {
@@ -69,7 +68,7 @@ export class Ingress {
   readonly #siteRouter: Router
   readonly #admission: Admission
   readonly #ids: CorrelationIds
-  readonly #answers: Answers
+  readonly #answers: Responder
   readonly #decoder: BodyDecoder
   #config: IngressConfig
   #apiText: string | undefined
@@ -97,7 +96,7 @@ export class Ingress {
       throw new TypeError('A table with work routes needs a work lane.')
     this.#admission = new Admission(runtime, config)
     this.#ids = new CorrelationIds(runtime)
-    this.#answers = new Answers(runtime, shutdown, config, options)
+    this.#answers = new Responder(runtime, shutdown, config, options)
     const { inflate = threadInflate } = options
     this.#decoder = { inflate, metrics: runtime.metrics, admission: this.#admission }
     this.#hosts = new HostNames(config.hosts)
@@ -133,7 +132,7 @@ export class Ingress {
     const headers = request.headers instanceof RequestHeaders ? request.headers : new RequestHeaders(request.headers)
     const id = this.#ids.of(headers.slot('x-corr-id'))
     const exchange = new Exchange(this.#runtime, request, headers, id, this.#shutdown.draining)
-    let answer: Answer
+    let answer: HandlerResult
     try {
       answer = this.#enter(exchange)
     } catch (error) {
@@ -171,7 +170,7 @@ export class Ingress {
     for (const exchange of this.#open) exchange.end(stopped())
   }
 
-  #enter(exchange: Exchange): Answer {
+  #enter(exchange: Exchange): HandlerResult {
     const { request, headers } = exchange
     // After an offer to speak another protocol the parser of `node:http` may pass over what follows.
     exchange.isLast = headers.slot('upgrade') !== undefined
@@ -193,8 +192,8 @@ export class Ingress {
       exchange.clientAddress = clientAddress(exchange.clientAddress, forwardedFor, this.#proxies)
     }
     if (match.tag === 'found' && match.served.route.lane === 'ops') return this.#answerOps(exchange, match.served)
-    if (request.door === 'metrics') throw notFound()
-    if (!this.#shutdown.takesWork(request.door === 'neighbour' ? 'dependent' : 'outside')) throw draining()
+    if (request.listenerKind === 'metrics') throw notFound()
+    if (!this.#shutdown.takesWork(request.listenerKind === 'peer-service' ? 'dependent' : 'outside')) throw draining()
     if (request.crowded) throw crowded()
     this.#admission.takeRateOf(exchange.clientAddress)
     if (exchange.served?.route.limits?.admission !== 'handler') this.#admission.takeRate()
@@ -213,9 +212,9 @@ export class Ingress {
     return this.#admit(exchange, match)
   }
 
-  #answerOps(exchange: Exchange, { route }: ServedRoute): Answer {
+  #answerOps(exchange: Exchange, { route }: ServedRoute): HandlerResult {
     const { request } = exchange
-    if (isLocalOnly(route.path) && request.door === 'service' && !isLocal(request.peer))
+    if (isLocalOnly(route.path) && request.listenerKind === 'service' && !isLocal(request.peer))
       throw new CairnError(
         'Forbidden',
         `${route.path} is for this machine only; set metrics_addr to serve it elsewhere.`,
@@ -224,13 +223,13 @@ export class Ingress {
         },
       )
     const { clientAddress: address } = exchange
-    const isProbe = request.door !== 'service' || address === '' || isLoopback(address)
+    const isProbe = request.listenerKind !== 'service' || address === '' || isLoopback(address)
     if (!isProbe && !isNeverRefused(route.path)) this.#admission.takeOpsOf(address)
     exchange.isHandled = true
     return route.handler(exchange)
   }
 
-  #admit(exchange: Exchange, match: FoundRoute): Answer {
+  #admit(exchange: Exchange, match: FoundRoute): HandlerResult {
     const { served, params } = match
     const { route } = served
     const { headers } = exchange
@@ -244,7 +243,7 @@ export class Ingress {
     const streamSeat = route.limits?.admission === 'handler' ? 'own' : 'stream'
     const seat = isStreaming ? streamSeat : 'inflight'
     this.#admission.take(seat)
-    exchange.seat = seat
+    exchange.slot = seat
     served.open += 1
     exchange.params = match.checkedParams
     if (route.query !== undefined) exchange.query = parseQuery(route.query, exchange.queryText)
@@ -277,7 +276,7 @@ export class Ingress {
     exchange.hasOwnBudget = asked !== undefined && exchange.budgetMs === asked
   }
 
-  #run(exchange: Exchange, { route }: ServedRoute): Answer {
+  #run(exchange: Exchange, { route }: ServedRoute): HandlerResult {
     exchange.isHandled = true
     const { work } = this.#options
     if (route.lane === 'work' && work !== undefined) return work(exchange, () => route.handler(exchange))
@@ -286,7 +285,7 @@ export class Ingress {
 
   /** Waits for the handler, but not past the deadline nor past the end of the service. */
   #settle(exchange: Exchange, answer: Promise<IngressResponse>): Promise<CompletedResponse> {
-    this.#keep(exchange)
+    this.#track(exchange)
     return new Promise((resolve) => {
       const timer = exchange.isUnlimited
         ? undefined
@@ -308,7 +307,7 @@ export class Ingress {
         },
         (error: unknown) => {
           if (isInTime()) resolve(this.#finish(exchange, this.#answers.refusal(exchange, error)))
-          else this.#over(exchange)
+          else this.#release(exchange)
         },
       )
     })
@@ -326,19 +325,19 @@ export class Ingress {
 
   /** The handler came too late: its answer is let go, and only now is its place free. */
   #discard(exchange: Exchange, { body, held }: IngressResponse): void {
-    if (isStream(body)) letGo(body)
+    if (isStream(body)) discardBody(body)
     held?.[Symbol.dispose]()
-    this.#over(exchange)
+    this.#release(exchange)
   }
 
   /** The last touches of an answer in time; frees its place, or keeps it until its body has been read. */
   #finish(exchange: Exchange, response: IngressResponse): CompletedResponse {
     if (!isStream(response.body) || exchange.method === 'HEAD') {
-      if (isStream(response.body)) letGo(response.body)
-      this.#over(exchange)
+      if (isStream(response.body)) discardBody(response.body)
+      this.#release(exchange)
       return this.#answers.complete(exchange, response)
     }
-    if (exchange.seat === 'inflight') {
+    if (exchange.slot === 'inflight') {
       try {
         this.#admission.take('stream')
       } catch (error) {
@@ -346,23 +345,23 @@ export class Ingress {
         return this.#answers.complete(exchange, this.#answers.refusal(exchange, error))
       }
       this.#admission.release('inflight')
-      exchange.seat = 'stream'
+      exchange.slot = 'stream'
     }
-    this.#keep(exchange)
-    const body = new AccountedStream(response.body, lengthIn(response.headers), () => this.#over(exchange))
+    this.#track(exchange)
+    const body = new AccountedStream(response.body, lengthIn(response.headers), () => this.#release(exchange))
     return this.#answers.complete(exchange, { ...response, body })
   }
 
   /** It outlives the call that brought it; ops routes do not hold a shutdown up. */
-  #keep(exchange: Exchange): void {
-    if (exchange.seat !== undefined) this.#open.add(exchange)
+  #track(exchange: Exchange): void {
+    if (exchange.slot !== undefined) this.#open.add(exchange)
   }
 
-  #over(exchange: Exchange): void {
+  #release(exchange: Exchange): void {
     exchange.over()
-    if (exchange.seat === undefined) return
-    this.#admission.release(exchange.seat)
-    exchange.seat = undefined
+    if (exchange.slot === undefined) return
+    this.#admission.release(exchange.slot)
+    exchange.slot = undefined
     this.#admission.releaseDecoded(exchange.decodedBytes)
     exchange.decodedBytes = 0
     if (exchange.served !== undefined) exchange.served.open -= 1

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { z } from 'zod'
 import { ingressSection, listenKeys } from './config.ts'
-import { parseBindAddress, refuseInsecurePublic } from './listen-address.ts'
-import { boundHosts, listenSpecs } from './listen-config.ts'
+import { parseBindAddress, refuseInsecurePublic } from './listener.ts'
+import { boundHosts, listenSpecs } from './listeners.ts'
 import { TLS } from './test/certificates.ts'
 
 const listen = (input: Record<string, unknown>) => z.strictObject(listenKeys(7071)).parse(input)
@@ -33,7 +33,10 @@ test('the listener keys say what to open', async () => {
     listen({ metrics_addr: '10.0.0.1:9000', uds: { path: '/run/cairn.sock' }, insecure_public: true }),
   )
   assert.deepEqual(
-    specs.map(({ address, door }) => [address.kind === 'tcp' ? `${address.host}:${address.port}` : address.path, door]),
+    specs.map(({ address, listenerKind: door }) => [
+      address.kind === 'tcp' ? `${address.host}:${address.port}` : address.path,
+      door,
+    ]),
     [
       ['127.0.0.1:7071', 'service'],
       ['10.0.0.1:9000', 'metrics'],

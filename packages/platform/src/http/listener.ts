@@ -1,13 +1,42 @@
 /** Where requests come in. The machine's is `node-listener.ts`; the simulator brings its own. */
-import type { Runtime } from '@cairn/kernel'
+import { CairnError, type Runtime } from '@cairn/kernel'
+import { isLoopback } from './client-address.ts'
 import type { IngressConfig } from './config.ts'
 import type { Ingress } from './ingress.ts'
-import type { ListenAddress, TlsFiles } from './listen-address.ts'
-import type { Door } from './message.ts'
+import type { ListenerKind } from './message.ts'
+
+// Where to listen, from the words of a configuration.
+
+export interface TlsFiles {
+  /** PEM. */
+  readonly cert: string
+  readonly key: string
+}
+
+export type ListenAddress =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number; readonly tls?: TlsFiles | undefined }
+  | { readonly kind: 'unix'; readonly path: string }
+
+/** `127.0.0.1:7071` or `[::1]:7071`. A name other than localhost is refused: it could come to mean anything. */
+export function parseBindAddress(text: string): { host: string; port: number } {
+  const [, six, four, digits] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+|localhost)):(\d{1,5})$/i.exec(text) ?? []
+  const host = six ?? four
+  const port = Number(digits)
+  if (host === undefined || port > 65_535)
+    throw new CairnError('Malformed', `${JSON.stringify(text)} is not an address to listen on; write 127.0.0.1:7071.`)
+  return { host: host.toLowerCase() === 'localhost' ? '127.0.0.1' : host, port }
+}
+
+/** Beyond this machine, what is sent is read and changed by whoever is on the way. */
+export function refuseInsecurePublic(address: ListenAddress, isAllowed: boolean): void {
+  if (address.kind === 'unix' || address.tls !== undefined || isAllowed || isLoopback(address.host)) return
+  const detail = `${address.host} is reachable from other machines and has no TLS; set tls.cert_path and tls.key_path, or insecure_public.`
+  throw new CairnError('RejectPolicy', detail, { code: 'insecure_public' })
+}
 
 export interface ListenSpec {
   readonly address: ListenAddress
-  readonly door: Door
+  readonly listenerKind: ListenerKind
   /** Beyond loopback without TLS is what the operator wants. */
   readonly insecurePublic: boolean
 }

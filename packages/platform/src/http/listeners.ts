@@ -5,10 +5,72 @@
  *                      │           └─ roll back ─▶ new ones close, old ones never noticed
  *                      └─ one cannot be opened ──▶ the same, and the reason is thrown
  */
+import { readFile, stat } from 'node:fs/promises'
+import { createSecureContext } from 'node:tls'
+import { CairnError } from '@cairn/kernel'
 import type { Rebinding } from '../config/store.ts'
-import type { IngressConfig } from './config.ts'
-import type { ListenAddress } from './listen-address.ts'
-import type { Listen, Listener, ListenerOptions, ListenSpec } from './listener.ts'
+import type { IngressConfig, ListenConfig } from './config.ts'
+import {
+  type Listen,
+  type ListenAddress,
+  type Listener,
+  type ListenerOptions,
+  type ListenSpec,
+  parseBindAddress,
+  refuseInsecurePublic,
+  type TlsFiles,
+} from './listener.ts'
+
+// A service's listener keys as listeners to open.
+
+/** The service's own address first. */
+export async function listenSpecs(config: ListenConfig): Promise<readonly ListenSpec[]> {
+  const { bind_addr, metrics_addr, uds, insecure_public: insecurePublic } = config
+  const tls = await readTls(config.tls)
+  const tcp = (text: string) => ({ kind: 'tcp', ...parseBindAddress(text), tls }) as const
+  const specs: ListenSpec[] = [{ address: tcp(bind_addr), listenerKind: 'service', insecurePublic }]
+  if (metrics_addr !== undefined) specs.push({ address: tcp(metrics_addr), listenerKind: 'metrics', insecurePublic })
+  if (uds.path !== undefined)
+    specs.push({ address: { kind: 'unix', path: uds.path }, listenerKind: 'service', insecurePublic })
+  return specs
+}
+
+async function readTls({ cert_path, key_path }: ListenConfig['tls']): Promise<TlsFiles | undefined> {
+  if (cert_path === undefined && key_path === undefined) return undefined
+  if (cert_path === undefined || key_path === undefined)
+    throw new CairnError('Malformed', 'TLS needs both tls.cert_path and tls.key_path.')
+  const { mode } = await stat(key_path)
+  if ((mode & 0o077) !== 0)
+    throw new CairnError('RejectPolicy', `${key_path} can be read by others; close it to them (chmod 600).`)
+  return { cert: await readFile(cert_path, 'utf8'), key: await readFile(key_path, 'utf8') }
+}
+
+/** The hosts of the addresses themselves: who asks for `10.0.0.7:7071` and reaches us there, means us. */
+export function boundHosts(specs: readonly ListenSpec[]): string[] {
+  return specs.flatMap(({ address }) => {
+    if (address.kind === 'unix' || address.host === '0.0.0.0' || address.host === '::') return []
+    return [address.host.includes(':') ? `[${address.host}]` : address.host]
+  })
+}
+
+/** What opening the listeners of a service would refuse, without opening any. */
+
+/** Throws what the start would: an address beyond this machine without TLS, a certificate or key that cannot be used. */
+export async function checkListen(config: ListenConfig): Promise<void> {
+  for (const { address, insecurePublic } of await listenSpecs(config)) {
+    refuseInsecurePublic(address, insecurePublic)
+    if (address.kind === 'unix' || address.tls === undefined) continue
+    try {
+      createSecureContext(address.tls)
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new CairnError('Malformed', `tls.cert_path and tls.key_path cannot be used: ${why}.`, {
+        code: 'config',
+        cause,
+      })
+    }
+  }
+}
 
 export class Listeners {
   readonly #listen: Listen

@@ -1,5 +1,57 @@
 /** A request and its answer as the pipeline sees them: plain data, no socket. */
+import { CairnError, ERRORS } from '@cairn/kernel'
+import { PROBLEM_MEDIA_TYPE, problemOf } from '@cairn/wire'
 import type { RequestHeaders } from './request-headers.ts'
+
+// Answers, made in one line.
+
+const JSON_HEADERS: readonly string[] = ['Content-Type', 'application/json']
+
+/** `value` as JSON. */
+export function json(status: number, value: unknown, headers: readonly string[] = []): IngressResponse {
+  const all = headers.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...headers]
+  return { status, headers: all, body: JSON.stringify(value) }
+}
+
+/** No body at all. */
+export function empty(status: number, headers: readonly string[] = []): IngressResponse {
+  return { status, headers }
+}
+
+/** When to try again, if the error does not say. */
+const RETRY_AFTER_MS = 1000
+
+/** Fields beside those of the problem itself, and headers beside those every problem has. */
+export interface ProblemExtras {
+  readonly fields?: Readonly<Record<string, unknown>>
+  readonly headers?: readonly string[]
+}
+
+/** The answer to a refusal or a failure, with everything its status demands. */
+export function problem(
+  error: CairnError,
+  corrId: string,
+  { fields, headers = [] }: ProblemExtras = {},
+): IngressResponse & { readonly body: string } {
+  const told = withRetryTime(error)
+  const body = problemOf(told, corrId)
+  const all = ['Content-Type', PROBLEM_MEDIA_TYPE, 'Cache-Control', 'no-store', ...headers]
+  if (body.retry_after !== undefined) all.push('Retry-After', String(body.retry_after))
+  if (told.status === 401) all.push('WWW-Authenticate', `Bearer realm="cairn", error="${told.code}"`)
+  return {
+    status: told.status,
+    headers: all,
+    body: JSON.stringify(fields === undefined ? body : { ...body, ...fields }),
+  }
+}
+
+/** 429 and 503 always say when to come back. */
+function withRetryTime(error: CairnError): CairnError {
+  const { kind, message, code, status, retryAfterMs } = error
+  if (retryAfterMs !== undefined || (status !== 429 && status !== 503)) return error
+  const isOurs = kind === 'Internal'
+  return new CairnError(kind, isOurs ? ERRORS[kind].when : message, { code, status, retryAfterMs: RETRY_AFTER_MS })
+}
 
 export interface Peer {
   /** The other end's IP address; empty on a Unix socket. */
@@ -11,7 +63,7 @@ export interface Peer {
  * How a request came in: by the listener for everybody, by the one for `metrics_addr`, or from another service in this
  * process. The last has no socket, so no client can claim it.
  */
-export type Door = 'service' | 'metrics' | 'neighbour'
+export type ListenerKind = 'service' | 'metrics' | 'peer-service'
 
 /** The bytes of a request as they come. */
 export interface RequestBytes extends AsyncIterable<Uint8Array> {
@@ -30,7 +82,7 @@ export interface IngressRequest {
   /** Absent when the message has no body. Reading it is what makes the client send it, if it asked first. */
   readonly body: RequestBytes | undefined
   readonly peer: Peer
-  readonly door: Door
+  readonly listenerKind: ListenerKind
   /** The connection came after the limits on connections were reached. */
   readonly crowded: boolean
   /** Sends an answer before the final one (1xx). Does nothing once that has begun, and for a client that takes none. */

@@ -1,4 +1,76 @@
-import type { MetricTable } from '@cairn/kernel'
+import type { MetricTable, Runtime } from '@cairn/kernel'
+import type { Exchange } from './exchange.ts'
+import type { ServedRoute } from './router.ts'
+
+/** A batch is handed on when it is this large or this old. */
+const BATCH_MAX = 256
+const BATCH_MS = 100
+
+/**
+ * Counts requests and their latencies, and hands them to the metrics in batches: by itself a metric costs as much as
+ * the rest of the pipeline. After a pause the next request is handed on at once, and `flush` makes everything exact.
+ */
+export class RequestMeter {
+  readonly #runtime: Runtime
+  /** Since the last batch, route by route. */
+  readonly #pending = new Set<ServedRoute>()
+  #count = 0
+  #flushedAt = Number.NEGATIVE_INFINITY
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  note(served: ServedRoute, status: number, elapsedMs: number, now: number): void {
+    served.note(status, elapsedMs)
+    this.#pending.add(served)
+    this.#count += 1
+    if (this.#count >= BATCH_MAX || now - this.#flushedAt >= BATCH_MS) this.flush()
+  }
+
+  flush(): void {
+    const { metrics, clock } = this.#runtime
+    for (const served of this.#pending) served.handOver(metrics)
+    this.#pending.clear()
+    this.#count = 0
+    this.#flushedAt = clock.now()
+  }
+}
+
+/** One line for each request, or for a part of them; failures of ours are never left out. */
+export class AccessLog {
+  readonly #runtime: Runtime
+  #ratio: number
+  /** Grows by the ratio with each request; each whole number is a line. Exact over time, and needs no chance. */
+  #credit = 0
+
+  constructor(runtime: Runtime, ratio: number) {
+    this.#runtime = runtime
+    this.#ratio = ratio
+  }
+
+  reconfigure(ratio: number): void {
+    this.#ratio = ratio
+  }
+
+  note(exchange: Exchange, status: number, elapsedMs: number, bytesOut: number | undefined): void {
+    this.#credit += this.#ratio
+    const isChosen = this.#credit >= 1
+    if (isChosen) this.#credit -= 1
+    if (!isChosen && status < 500) return
+    const { method, corrId, served, peer } = exchange
+    const fields = {
+      corr_id: corrId,
+      method,
+      route: served?.route.path ?? NO_ROUTE,
+      status,
+      latency_ms: Math.round(elapsedMs * 1000) / 1000,
+      bytes_out: bytesOut,
+      peer: peer.kind === 'unix' ? 'unix' : peer.address,
+    }
+    this.#runtime.log.info(fields, 'request')
+  }
+}
 
 /** What the ingress counts beside the kernel's own table. Labels are templates and codes, never what a client sent. */
 export const INGRESS_METRICS = {

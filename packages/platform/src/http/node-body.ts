@@ -4,9 +4,9 @@ import { freeBytes } from '@cairn/wire'
 import type { RequestBytes } from './message.ts'
 import { type Pacer, Transfer } from './pacer.ts'
 
-type Step = IteratorResult<Uint8Array, undefined>
+type RequestBodyStep = IteratorResult<Uint8Array, undefined>
 
-const DONE: Step = { done: true, value: undefined }
+const DONE: RequestBodyStep = { done: true, value: undefined }
 
 /**
  * The body of a message as it comes off the socket, piece by piece: between two pieces the message is paused. Asking
@@ -20,7 +20,7 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
   readonly #onFirstRead: () => void
   #isStarted = false
   #isGivenUp = false
-  #waiting: { resolve(step: Step): void; reject(error: Error): void } | undefined
+  #waiting: { resolve(step: RequestBodyStep): void; reject(error: Error): void } | undefined
 
   constructor(message: IncomingMessage, pacer: Pacer, metrics: Metrics, onFirstRead: () => void) {
     this.#message = message
@@ -41,7 +41,7 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
     return this
   }
 
-  next(): Promise<Step> {
+  next(): Promise<RequestBodyStep> {
     return new Promise((resolve, reject) => {
       if (this.#isGivenUp) {
         reject(tooSlow())
@@ -55,7 +55,7 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
     })
   }
 
-  async return(): Promise<Step> {
+  async return(): Promise<RequestBodyStep> {
     this.#stop()
     return await Promise.resolve(DONE)
   }

@@ -7,9 +7,9 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { type Clock, type Log, type Metrics, type Timer, toCairnError } from '@cairn/kernel'
-import { letGo } from './accounted-stream.ts'
-import type { Connection } from './connections.ts'
-import { type CompletedResponse, type Door, type IngressRequest, isStream, type Peer } from './message.ts'
+import { discardBody } from './accounted-stream.ts'
+import type { HttpConnection } from './connections.ts'
+import { type CompletedResponse, type IngressRequest, isStream, type ListenerKind, type Peer } from './message.ts'
 import { NodeBody } from './node-body.ts'
 import { type Pacer, Transfer } from './pacer.ts'
 import type { PlainHead } from './plain-head.ts'
@@ -22,7 +22,7 @@ export interface ExchangeHost {
   readonly metrics: Metrics
   readonly log: Log
   readonly pacer: Pacer
-  readonly door: Door
+  readonly listenerKind: ListenerKind
   /** Answers tell clients not to come back on this connection. */
   readonly isLeaving: boolean
 }
@@ -48,7 +48,7 @@ export class NodeExchange implements IngressRequest, Sender {
   readonly headers: RequestHeaders
   readonly body: NodeBody | undefined
   readonly #host: ExchangeHost
-  readonly #connection: Connection
+  readonly #connection: HttpConnection
   /** Absent when there is no body and nothing else to come. */
   readonly #message: IncomingMessage | undefined
   readonly #response: ResponseSink
@@ -66,7 +66,12 @@ export class NodeExchange implements IngressRequest, Sender {
   #onGone: (() => void) | undefined
   #lingering: Timer | undefined
 
-  constructor(host: ExchangeHost, connection: Connection, response: ResponseSink, request: PlainHead | FullMessage) {
+  constructor(
+    host: ExchangeHost,
+    connection: HttpConnection,
+    response: ResponseSink,
+    request: PlainHead | FullMessage,
+  ) {
     this.#host = host
     this.#connection = connection
     this.#response = response
@@ -101,8 +106,8 @@ export class NodeExchange implements IngressRequest, Sender {
     return this.#connection.peer
   }
 
-  get door(): Door {
-    return this.#host.door
+  get listenerKind(): ListenerKind {
+    return this.#host.listenerKind
   }
 
   get crowded(): boolean {
@@ -132,7 +137,7 @@ export class NodeExchange implements IngressRequest, Sender {
     const { body } = answer
     this.#isSent = true
     if (this.#isClosed) {
-      if (isStream(body)) letGo(body)
+      if (isStream(body)) discardBody(body)
       answer.held?.[Symbol.dispose]()
       return
     }
@@ -143,7 +148,7 @@ export class NodeExchange implements IngressRequest, Sender {
     try {
       this.#response.writeHead(answer.status, answer.headers, this.#closingHeaders(answer, isEarly))
     } catch (error) {
-      if (isStream(body)) letGo(body)
+      if (isStream(body)) discardBody(body)
       this.keep()
       this.#fail(error)
       return
@@ -189,7 +194,7 @@ export class NodeExchange implements IngressRequest, Sender {
   sent(isAll: boolean): void {
     if (isAll) {
       // All of it is with the system: nobody needs the buffer any more, or has to hear of the end.
-      this.#letGo()
+      this.#release()
       return
     }
     this.keep()
@@ -288,11 +293,11 @@ export class NodeExchange implements IngressRequest, Sender {
     if (this.#transfer !== undefined) this.#host.pacer.drop(this.#transfer)
     if (!this.#response.isFinished) this.#controller?.abort()
     this.#stream?.return?.().catch(() => {})
-    this.#letGo()
+    this.#release()
     this.#onGone?.()
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#held?.[Symbol.dispose]()
     this.#held = undefined
   }

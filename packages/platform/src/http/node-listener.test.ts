@@ -7,8 +7,8 @@ import { describe, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { CairnError } from '@cairn/kernel'
 import { eventFrame, eventStream } from './event-stream.ts'
+import { json } from './message.ts'
 import { serveNode } from './node-listener.ts'
-import { json } from './reply.ts'
 import { type Route, route } from './route.ts'
 import { RENEWED_TLS, TLS } from './test/certificates.ts'
 import { HELLO, ingressConfig } from './test/fixture.ts'
@@ -296,7 +296,7 @@ describe('addresses that cannot be listened on', TIMEOUT, () => {
     const { runtime, ingress } = server
     const config = ingressConfig()
     const again = { kind: 'tcp', host: '127.0.0.1', port: server.listener.port } as const
-    const spec = { address: again, door: 'service', insecurePublic: false } as const
+    const spec = { address: again, listenerKind: 'service', insecurePublic: false } as const
     await assert.rejects(serveNode({ runtime, ingress, config, ...spec }), /in use by another program/)
   })
 })

@@ -9,17 +9,21 @@ import { createServer as createSecureServer, Server as SecureServer } from 'node
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CairnError, Closeable } from '@cairn/kernel'
-import { openFilesLimit } from '../process/open-files.ts'
+import { openFilesLimit } from '../process/process.ts'
 import { answerBrokenMessage } from './broken-message.ts'
 import type { IngressConfig } from './config.ts'
 import { Connections, connectionsShare } from './connections.ts'
-import { type ListenAddress, refuseInsecurePublic, type TlsFiles } from './listen-address.ts'
-import type { Listener, ListenerOptions } from './listener.ts'
+import {
+  type ListenAddress,
+  type Listener,
+  type ListenerOptions,
+  refuseInsecurePublic,
+  type TlsFiles,
+} from './listener.ts'
 import { type ExchangeHost, NodeExchange } from './node-exchange.ts'
 import { checkIntervalMs, Pacer } from './pacer.ts'
 import { PlainConnection, type PlainHost, TurnWriter } from './plain-connection.ts'
-import { ResponseHeads } from './response-head.ts'
-import { NodeResponse, type ResponseSink } from './response-sink.ts'
+import { NodeResponse, ResponseHeads, type ResponseSink } from './response-sink.ts'
 import { closeToOthers, prepareSocketPath } from './unix-socket.ts'
 
 /** Connections the system keeps for us while the event loop is busy. */
@@ -59,7 +63,7 @@ export class NodeListener extends Closeable implements Listener {
 
   /** Use `serveNode`. */
   constructor(options: ListenerOptions) {
-    const { runtime, config, address, door } = options
+    const { runtime, config, address, listenerKind: door } = options
     super(runtime, `listener ${nameOf(address)}`)
     this.#options = options
     const kind = address.kind === 'unix' ? 'unix' : address.tls === undefined ? 'tcp' : 'tls'
@@ -77,7 +81,7 @@ export class NodeListener extends Closeable implements Listener {
       metrics: runtime.metrics,
       log: runtime.log,
       pacer: this.#pacer,
-      door,
+      listenerKind: door,
       get isLeaving() {
         return isLeaving()
       },

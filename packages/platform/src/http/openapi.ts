@@ -1,6 +1,6 @@
 /** The table of routes as an OpenAPI 3.1 document. */
 import { z } from 'zod'
-import type { ProblemStyle } from './answers.ts'
+import type { ProblemStyle } from './responder.ts'
 import type { ResponseRow, Route, RouteTable } from './route.ts'
 
 export interface ApiTitle {

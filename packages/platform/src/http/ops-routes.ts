@@ -1,8 +1,7 @@
 /** What probes and people ask a service about itself. These answer while everything else is refused. */
 import { CairnError, type Health, type LiveTopology, type Shutdown } from '@cairn/kernel'
 import { z } from 'zod'
-import type { IngressResponse } from './message.ts'
-import { json, problem } from './reply.ts'
+import { type IngressResponse, json, problem } from './message.ts'
 import { type Route, route } from './route.ts'
 
 export interface OpsSource {

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '@cairn/kernel'
 import type { IngressConfig } from './config.ts'
-import { createPace, judge, noteBytes, type Pace, type PaceLimits, startWaiting } from './transfer-pace-core.ts'
+import { createPace, judge, noteBytes, type PaceLimits, startWaiting, type TransferPace } from './transfer-pace-core.ts'
 
 /** How often waits are looked at; a limit is exceeded by at most this. */
 const CHECK_MS = 500
@@ -13,7 +13,7 @@ export function checkIntervalMs(limitMs: number): number {
 /** Bytes going one way between us and one peer. */
 export class Transfer {
   readonly op: 'read' | 'write'
-  readonly pace: Pace = createPace()
+  readonly pace: TransferPace = createPace()
   readonly tooSlow: () => void
 
   /** `tooSlow` must end the transfer. */

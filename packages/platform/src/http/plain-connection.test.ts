@@ -1,7 +1,7 @@
 /** Connections that begin plain, over real sockets: what they answer, and when `node:http` takes them over. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { json } from './reply.ts'
+import { json } from './message.ts'
 import { type Route, route } from './route.ts'
 import { HELLO } from './test/fixture.ts'
 import { listening, until } from './test/listening.ts'

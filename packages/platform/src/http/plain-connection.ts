@@ -7,10 +7,9 @@
  *                └─ anything else: the connection and its bytes go to `node:http`, for good
  */
 import type { Socket } from 'node:net'
-import type { Connection } from './connections.ts'
+import type { HttpConnection } from './connections.ts'
 import { type PlainHead, PlainHeads } from './plain-head.ts'
-import { interimText, type ResponseHeads } from './response-head.ts'
-import { type ResponseSink, type Sender, TEXT_BYTES, textOf } from './response-sink.ts'
+import { interimText, type ResponseHeads, type ResponseSink, type Sender, TEXT_BYTES, textOf } from './response-sink.ts'
 
 /** What comes while an answer is under way, beyond which the client is not listened to. */
 const EARLY_BYTES_MAX = 64 * 1024
@@ -43,13 +42,13 @@ export interface PlainHost {
   /** Answers the request on this connection. */
   serve(connection: PlainConnection, head: PlainHead): void
   /** The client said nothing in time. */
-  silent(connection: Connection): void
+  silent(connection: HttpConnection): void
   /** Takes the connection over, with what it has brought so far. */
   handOver(socket: Socket, bytes: Buffer): void
 }
 
 export class PlainConnection implements ResponseSink {
-  readonly connection: Connection
+  readonly connection: HttpConnection
   readonly socket: Socket
   readonly #host: PlainHost
   readonly #heads = new PlainHeads()
@@ -68,7 +67,7 @@ export class PlainConnection implements ResponseSink {
   #sender: Sender | undefined
   #onClosed: (() => void) | undefined
 
-  constructor(host: PlainHost, connection: Connection) {
+  constructor(host: PlainHost, connection: HttpConnection) {
     this.#host = host
     this.connection = connection
     this.socket = connection.socket

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as zlib from 'node:zlib'
-import { leaks } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import type { IngressRequest } from './message.ts'
 import { bodyOf, type ConfigInput, fixture } from './test/fixture.ts'
 import { HOST, post, ROUTES, zeros } from './test/routes.ts'
@@ -225,10 +225,10 @@ const CASES: readonly Case[] = [
   },
   {
     name: 'metrics from another machine by the metrics door',
-    request: { target: '/metrics', peer: { address: '192.0.2.7', kind: 'tcp' }, door: 'metrics' },
+    request: { target: '/metrics', peer: { address: '192.0.2.7', kind: 'tcp' }, listenerKind: 'metrics' },
     status: 200,
   },
-  { name: 'a service route by the metrics door', request: { door: 'metrics' }, status: 404 },
+  { name: 'a service route by the metrics door', request: { listenerKind: 'metrics' }, status: 404 },
   {
     name: 'metrics over a Unix socket',
     request: { target: '/metrics', peer: { address: '', kind: 'unix' } },

@@ -26,7 +26,7 @@ export function takeBody(
   decoder: BodyDecoder,
 ): Promise<void> | undefined {
   const { headers, request } = exchange
-  const isStreaming = exchange.seat !== 'inflight'
+  const isStreaming = exchange.slot !== 'inflight'
   const wholeMax = route.limits?.bodyBytes ?? config.max_body_bytes
   const bytesMax = isStreaming ? (route.limits?.streamBytes ?? wholeMax) : wholeMax
   const declared = declaredLength(headers.slot('content-length'))

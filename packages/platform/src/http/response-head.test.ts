@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VirtualClock } from '@cairn/kernel'
-import { ResponseHeads } from './response-head.ts'
+import { VirtualClock } from '@cairn/kernel/testing'
+import { ResponseHeads } from './response-sink.ts'
 
 const START = Date.UTC(2026, 10, 15, 12, 0, 0)
 

@@ -1,6 +1,6 @@
 import { table } from '@cairn/kernel'
-import type { ProblemStyle } from './answers.ts'
 import { errorsOf } from './openapi.ts'
+import type { ProblemStyle } from './responder.ts'
 import type { Route, RouteTable } from './route.ts'
 
 /** The table of routes as Markdown; `codes` as for `openApi`. */

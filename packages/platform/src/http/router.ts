@@ -31,7 +31,7 @@ export type RouteMatch =
   /** The path is served, but not with this method. */
   | { readonly tag: 'method'; readonly allow: readonly string[] }
 
-interface Tally {
+interface RouteCount {
   readonly labels: { readonly route: string; readonly method: string; readonly status: string }
   count: number
 }
@@ -41,7 +41,7 @@ export class ServedRoute {
   readonly route: Route
   /** Requests in flight on it, streams included. */
   open = 0
-  readonly #tallies = new Map<number, Tally>()
+  readonly #tallies = new Map<number, RouteCount>()
   /** The same object every time, which is what the metrics are quick with. */
   readonly #labels: Labels
   #latencies: number[] = []

@@ -2,7 +2,7 @@
 import type { Breakers, Config, MetricTable } from '@cairn/kernel'
 import type { Audience } from '@cairn/wire'
 import type { z } from 'zod'
-import type { Upkeep } from '../data/upkeep.ts'
+import type { MaintenanceLock } from '../data/maintenance-lock.ts'
 import type { Platform } from '../platform.ts'
 import type { Authorizer } from './authorizer.ts'
 import type { RunningService, ServiceConfig } from './service.ts'
@@ -23,7 +23,7 @@ export interface ServiceHost<C> {
   /** Of the calls to those services, for `breakerJanitor`: the service runs the one task that writes them. */
   readonly breakers?: Breakers
   /** Whose turn it is to remove files of the service or to copy them; its own where nobody copies. */
-  readonly upkeep?: Upkeep
+  readonly maintenanceLock?: MaintenanceLock
   readonly onFatal: (task: string, error: unknown) => void
 }
 

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { Agent, createServer, request } from 'node:http'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { Config, leaks, MemoryLog, MemoryMetrics, Queue, type Runtime, systemRuntime } from '@cairn/kernel'
+import { Config, MemoryLog, MemoryMetrics, Queue, type Runtime, systemRuntime } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { z } from 'zod'
 import { NO_CAPABILITIES } from './authorizer.ts'
 import { ingressSection, listenKeys } from './config.ts'
-import type { Door, IngressResponse } from './message.ts'
-import { json } from './reply.ts'
+import { type IngressResponse, json, type ListenerKind } from './message.ts'
 import { type Route, route } from './route.ts'
 import { type RunningService, runService, type ServiceConfig, type ServiceParts, type StopTogether } from './service.ts'
 import { HELLO, METRICS, requestOf } from './test/fixture.ts'
@@ -171,15 +171,15 @@ describe('a service that stops', TIMEOUT, () => {
     const { service, runtime, queue, gate } = await start()
     const front = Promise.withResolvers<void>()
     const stopping = service.stop({ ...ALONE, dependents: new Map([['front', front.promise]]) })
-    const answer = async (target: string, door: Door): Promise<IngressResponse> =>
-      await service.ingress.handle(requestOf({ target, door }))
+    const answer = async (target: string, door: ListenerKind): Promise<IngressResponse> =>
+      await service.ingress.handle(requestOf({ target, listenerKind: door }))
     assert.equal((await answer('/hello', 'service')).status, 503)
-    assert.equal((await answer('/hello', 'neighbour')).status, 200)
-    const working = answer('/work', 'neighbour')
+    assert.equal((await answer('/hello', 'peer-service')).status, 200)
+    const working = answer('/work', 'peer-service')
     await until(() => queue.facts().received === 1)
     front.resolve()
     await setImmediate()
-    assert.equal((await answer('/hello', 'neighbour')).status, 503)
+    assert.equal((await answer('/hello', 'peer-service')).status, 503)
     gate.resolve()
     assert.equal((await working).status, 200)
     assert.deepEqual(await stopping, { aborted: [], abandoned: [] })

@@ -23,9 +23,8 @@ import {
 import type { Rebinding } from '../config/store.ts'
 import type { IngressConfig, ListenConfig } from './config.ts'
 import { Ingress, type IngressOptions } from './ingress.ts'
-import { boundHosts, listenSpecs } from './listen-config.ts'
 import type { Listen } from './listener.ts'
-import { Listeners } from './listeners.ts'
+import { boundHosts, Listeners, listenSpecs } from './listeners.ts'
 import { serveNode } from './node-listener.ts'
 import type { ReadyFields } from './ops-routes.ts'
 
@@ -37,7 +36,7 @@ export interface ServiceConfig extends ListenConfig {
 }
 
 /** A queue that requests fill: closed when none can any more, emptied when nobody will serve it. */
-export interface Intake {
+export interface WorkIntake {
   close(): void
   abort(): number
 }
@@ -45,7 +44,7 @@ export interface Intake {
 /** What a service brings: its routes, and what has to be closed after them. */
 export interface ServiceParts
   extends Pick<IngressOptions, 'routes' | 'work' | 'codes' | 'reasonHeader' | 'onProblem' | 'sites'> {
-  readonly intake?: readonly Intake[]
+  readonly intake?: readonly WorkIntake[]
   /** Where the service says what becomes of it; `eventsRoute` hands it on. */
   readonly events?: EventBus
   /** More for `/readyz`. */
@@ -101,11 +100,11 @@ export async function runService<C extends ServiceConfig>(options: ServiceOption
   const { runtime, config } = options
   let service: Service<C> | undefined
   const health = new Health([...options.conditions, LISTENER_BOUND], ({ ready: ok, missing }) =>
-    service?.tell((name) => ({ topic: 'kernel.health', body: { service: name, ok, missing } })),
+    service?.announce((name) => ({ topic: 'kernel.health', body: { service: name, ok, missing } })),
   )
   const supervisor = new Supervisor(runtime, {
     drainDeadlineMs: config.current.drain_deadline,
-    onCrash: (task) => service?.tell((name) => ({ topic: 'kernel.crash', body: { service: name, task } })),
+    onCrash: (task) => service?.announce((name) => ({ topic: 'kernel.crash', body: { service: name, task } })),
     onFatal: (task, error) => {
       health.fail(task, toCairnError(error).message)
       options.onFatal?.(task, error)
@@ -210,7 +209,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
   }
 
   /** Says what becomes of the service, where it has somebody to say it to. */
-  tell(event: (service: string) => BusEvent<KernelEvents>): void {
+  announce(event: (service: string) => BusEvent<KernelEvents>): void {
     const { events } = this.#parts
     events?.publish(event(events.service))
   }
@@ -220,7 +219,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
     const { shutdown } = this.#supervisor
     // Read now: the configuration may be swapped while we wait.
     const portClosesAt = clock.now() + (this.#hasOpened ? this.#options.config.current.lame_duck : 0)
-    this.tell((name) => ({ topic: 'kernel.shutdown', body: { service: name } }))
+    this.announce((name) => ({ topic: 'kernel.shutdown', body: { service: name } }))
     for (const [name, done] of dependents) {
       shutdown.dependentStarted(name)
       const onDone = (): void => shutdown.dependentDone(name)
@@ -257,7 +256,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
     for (let seen = snapshot.version; ; ) {
       const { value, version } = await snapshot.changed(seen, { signal: draining })
       seen = version
-      this.tell((name) => ({ topic: 'kernel.config.updated', body: { service: name, version } }))
+      this.announce((name) => ({ topic: 'kernel.config.updated', body: { service: name, version } }))
       this.#listeners.reconfigure(value.values.ingress)
       this.#bindHosts(this.#boundHosts)
       try {

@@ -13,7 +13,7 @@ export interface PaceLimits {
   readonly windowMs: number
 }
 
-export interface Pace {
+export interface TransferPace {
   /** Since when we wait; undefined while the peer waits for us. */
   waitingSince: number | undefined
   /** In the window so far. */
@@ -23,16 +23,16 @@ export interface Pace {
 
 export type PaceVerdict = 'fine' | 'stalled' | 'slow'
 
-export function createPace(): Pace {
+export function createPace(): TransferPace {
   return { waitingSince: undefined, waitedMs: 0, bytes: 0 }
 }
 
-export function startWaiting(pace: Pace, now: number): void {
+export function startWaiting(pace: TransferPace, now: number): void {
   pace.waitingSince ??= now
 }
 
 /** The peer sent or took this many bytes; the wait is over. At the end of a window says whether they were enough. */
-export function noteBytes(pace: Pace, bytes: number, limits: PaceLimits, now: number): 'fine' | 'slow' {
+export function noteBytes(pace: TransferPace, bytes: number, limits: PaceLimits, now: number): 'fine' | 'slow' {
   if (pace.waitingSince !== undefined) pace.waitedMs += now - pace.waitingSince
   pace.waitingSince = undefined
   pace.bytes += bytes
@@ -44,7 +44,7 @@ export function noteBytes(pace: Pace, bytes: number, limits: PaceLimits, now: nu
 }
 
 /** Whether the wait that goes on now has gone on for too long. */
-export function judge(pace: Pace, limits: PaceLimits, now: number): PaceVerdict {
+export function judge(pace: TransferPace, limits: PaceLimits, now: number): PaceVerdict {
   if (pace.waitingSince === undefined) return 'fine'
   const waiting = now - pace.waitingSince
   if (waiting >= limits.pauseMs) return 'stalled'

@@ -5,7 +5,8 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { CairnError, VirtualClock } from '@cairn/kernel'
+import { CairnError } from '@cairn/kernel'
+import { VirtualClock } from '@cairn/kernel/testing'
 import { fileDestination, type LogDestination, type LogFormat, LogOutput } from './log-output.ts'
 
 class Lines implements LogDestination {

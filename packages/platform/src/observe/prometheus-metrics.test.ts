@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Broadcast, KERNEL_METRICS, MemoryMetrics, type MetricTable, Queue, virtualRuntime } from '@cairn/kernel'
+import { Broadcast, KERNEL_METRICS, MemoryMetrics, type MetricTable, Queue } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { PROCESS_METRICS, ProcessMetrics } from './process-metrics.ts'
 import { PrometheusMetrics } from './prometheus-metrics.ts'
 

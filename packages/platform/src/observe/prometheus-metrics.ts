@@ -10,8 +10,82 @@ import {
   type Metrics,
   type MetricTable,
 } from '@cairn/kernel'
-import { Counter, Gauge, Registry } from '@prometheus-io/client'
-import { TallyHistogram } from './tally-histogram.ts'
+import { Counter, Gauge, Histogram, type LabelValues, Registry } from '@prometheus-io/client'
+
+export interface TallyShape {
+  readonly name: string
+  readonly help: string
+  readonly labelNames: readonly string[]
+  /** Upper bounds, ascending. */
+  readonly buckets: readonly number[]
+  readonly registers: Registry[]
+}
+
+interface Series {
+  readonly labels: Labels
+  /** By bucket; the last is for what is above every bound. */
+  readonly counts: number[]
+  sum: number
+}
+
+/** A histogram that takes observations by the hundred: the library would look the series up again for each of them. */
+export class TallyHistogram extends Histogram<string> {
+  readonly #shape: TallyShape
+  readonly #series = new Map<string, Series>()
+
+  constructor(shape: TallyShape) {
+    super({ ...shape, buckets: [...shape.buckets] })
+    this.#shape = shape
+    if (shape.labelNames.length === 0) this.#seriesOf({})
+  }
+
+  observeAll(labels: Labels, values: readonly number[]): void {
+    const { buckets } = this.#shape
+    const series = this.#seriesOf(labels)
+    for (const value of values) {
+      let at = 0
+      while (at < buckets.length && value > (buckets[at] ?? 0)) at += 1
+      series.counts[at] = (series.counts[at] ?? 0) + 1
+      series.sum += value
+    }
+  }
+
+  override async get(): ReturnType<Histogram<string>['get']> {
+    const { name, help } = this.#shape
+    const values = [...this.#series.values()].flatMap((series) => this.#lines(series))
+    const kind = { type: 'histogram', aggregator: 'sum', collect: () => {} } as const
+    return await Promise.resolve({ name, help, ...kind, values })
+  }
+
+  /** What the registry asks for when it writes the text. */
+  async getForPromString(): ReturnType<Histogram<string>['get']> {
+    return await this.get()
+  }
+
+  #seriesOf(labels: Labels): Series {
+    const key = JSON.stringify(this.#shape.labelNames.map((label) => labels[label]))
+    let series = this.#series.get(key)
+    if (series === undefined) {
+      series = { labels, counts: this.#shape.buckets.map(() => 0).concat(0), sum: 0 }
+      this.#series.set(key, series)
+    }
+    return series
+  }
+
+  #lines({ labels, counts, sum }: Series): { value: number; labels: LabelValues<string>; metricName: string }[] {
+    const { name, buckets } = this.#shape
+    let count = 0
+    const bounded = counts.map((own, at) => {
+      count += own
+      return { value: count, labels: { le: buckets[at] ?? '+Inf', ...labels }, metricName: `${name}_bucket` }
+    })
+    return [
+      ...bounded,
+      { value: sum, labels: { ...labels }, metricName: `${name}_sum` },
+      { value: count, labels: { ...labels }, metricName: `${name}_count` },
+    ]
+  }
+}
 
 const NO_LABELS: Labels = Object.freeze({})
 
@@ -22,12 +96,12 @@ const BATCH_MAX = 256
 const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** What is said of one metric under the very same labels object, one time after another. */
-interface Tally {
+interface CounterSum {
   readonly labels: Labels
   sum: number
 }
 
-interface Batch {
+interface HistogramBatch {
   readonly labels: Labels
   readonly values: number[]
 }
@@ -40,8 +114,8 @@ export class PrometheusMetrics implements Metrics {
   readonly #gauges = new Map<string, Gauge<string>>()
   readonly #histograms = new Map<string, TallyHistogram>()
   readonly #beforeScrape = new Set<() => void>()
-  readonly #tallies = new Map<string, Tally>()
-  readonly #batches = new Map<string, Batch>()
+  readonly #tallies = new Map<string, CounterSum>()
+  readonly #batches = new Map<string, HistogramBatch>()
 
   constructor(service: string, table: MetricTable) {
     this.#table = table
@@ -115,7 +189,7 @@ export class PrometheusMetrics implements Metrics {
     return await this.#registry.metrics()
   }
 
-  #handOver(name: string, { labels, values }: Batch): void {
+  #handOver(name: string, { labels, values }: HistogramBatch): void {
     this.#histograms.get(name)?.observeAll(labels, values)
     values.length = 0
   }

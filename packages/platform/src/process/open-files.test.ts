@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFilesLimit } from './open-files.ts'
+import { openFilesLimit } from './process.ts'
 
 const LIMITS = `Limit                     Soft Limit           Hard Limit           Units
 Max processes             63491                63491                processes

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { CairnError } from '@cairn/kernel'
-import type { WorkerTask } from '../workers/workers.ts'
+import type { WorkerTask } from '../workers/worker-pool.ts'
 
 export interface SqliteQuery {
   readonly path: string

@@ -1,6 +1,5 @@
 /** What runs inside a child process: one request at a time, one reply each; it ends with its parent. */
-import { runTask } from './run-task.ts'
-import { failedReply, type ThreadReply } from './thread-reply.ts'
+import { failedReply, runTask, type ThreadReply } from './thread-reply.ts'
 import type { ThreadRequest } from './worker-pool.ts'
 
 process.on('message', ({ module, name, input }: Omit<ThreadRequest, 'transfer'>) => {

@@ -1,7 +1,6 @@
 /** What runs inside a worker thread: one request at a time, one reply each. */
 import { parentPort } from 'node:worker_threads'
-import { runTask } from './run-task.ts'
-import { failedReply } from './thread-reply.ts'
+import { failedReply, runTask } from './thread-reply.ts'
 import type { ThreadRequest } from './worker-pool.ts'
 
 /** Whoever starts a thread has loaded this file, and listens to nobody: what it compiled, the thread does not compile again. */

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  CairnError,
-  Deadline,
-  type ErrorKind,
-  isKind,
-  leaks,
-  MemoryLog,
-  MemoryMetrics,
-  systemRuntime,
-} from '@cairn/kernel'
-import { RealThread } from './real-thread.ts'
+import { CairnError, Deadline, type ErrorKind, isKind, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import type * as tasks from './test/tasks.ts'
-import { WorkerPool } from './worker-pool.ts'
-import type { WorkerOptions, WorkerTask } from './workers.ts'
+import { RealThread } from './threads.ts'
+import { type WorkerOptions, WorkerPool, type WorkerTask } from './worker-pool.ts'
 
 type Tasks = typeof tasks
 

@@ -7,7 +7,7 @@
  * Times are on the monotonic clock, which a restart forgets: so after a start nothing is swept for one lease time.
  */
 
-export interface Lease {
+export interface UploadLease {
   expiresAt: number
   readonly ids: Set<string>
 }
@@ -16,7 +16,7 @@ export interface LeaseCore {
   readonly ttlMs: number
   /** Before this, leases of an earlier life may still run. */
   readonly sweepsFrom: number
-  readonly uploads: Map<string, Lease>
+  readonly uploads: Map<string, UploadLease>
   /** When to look for leases that ran out; looking at each of them on every call would cost more than they do. */
   expiresFrom: number
   /** Grows whenever a lease ends while it still keeps something: that may be garbage from now on. */

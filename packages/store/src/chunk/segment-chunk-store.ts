@@ -1,15 +1,13 @@
 import { CairnError, isKind, toCairnError, Waiters, waitIn } from '@cairn/kernel'
 import { type Address, blake3, digestOf, equalBytes } from '@cairn/wire'
-import { BufferPool, type ChunkBytes, SharedBytes } from '../cache/chunk-bytes.ts'
-import { ChunkCache } from '../cache/chunk-cache.ts'
 import type { IndexEntry } from '../index/keydir-core.ts'
 import type { Submission } from '../journal/appender.ts'
-import { isSamePlace, type Place } from '../journal/segment.ts'
-import { mayCondemn } from '../object/sweep-core.ts'
-import { KIND, type Store } from '../store.ts'
-import type { ChunkPut, ChunkStore } from './chunk-store.ts'
+import { isSamePlace, type RecordPlace } from '../journal/segment.ts'
+import { mayCondemn } from '../object/mark-core.ts'
+import { KIND, type RecordStore } from '../record-store.ts'
+import { BufferPool, type ChunkBytes, ChunkCache, SharedBytes } from './chunk-cache.ts'
+import { type ChunkPut, type ChunkStore, checkChunk } from './chunk-store.ts'
 import { lease } from './lease-core.ts'
-import { checkChunk } from './memory-chunk-store.ts'
 import * as presence from './presence-core.ts'
 
 /** Buffers nobody uses that the pool keeps for the next reader. */
@@ -20,18 +18,18 @@ const READINGS_MAX = 2
 
 /** Chunks as records of a journal. */
 export class SegmentChunkStore implements ChunkStore {
-  readonly #store: Store
+  readonly #store: RecordStore
   readonly #presence: presence.Presence<Submission> = new Map()
   readonly #pool = new BufferPool(POOL_BYTES)
   readonly #cache: ChunkCache
   /** Chunks whose bytes turned out wrong, and where. They do not exist, so that they can be put again; reading them says why. */
-  readonly #damaged = new Map<Address, Place>()
+  readonly #damaged = new Map<Address, RecordPlace>()
   /** Reads from the disk, and who joined them. Each gets a hold of its own in the step in which the read ends. */
   readonly #reads = new Map<Address, Waiters<ReadOutcome>>()
 
   #removals = 0
 
-  constructor(store: Store, cacheBytes: number) {
+  constructor(store: RecordStore, cacheBytes: number) {
     this.#store = store
     this.#cache = new ChunkCache(cacheBytes)
   }
@@ -246,7 +244,7 @@ export class SegmentChunkStore implements ChunkStore {
     }
   }
 
-  #foundDamaged(id: Address, place: Place): CairnError {
+  #foundDamaged(id: Address, place: RecordPlace): CairnError {
     this.#damaged.set(id, place)
     this.#cache.remove(id)
     return damaged(id)

@@ -9,20 +9,31 @@
  */
 import { isKind, type TokenBucket } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
+import { equalBytes } from '@cairn/wire'
+import type { IndexEntry } from '../index/keydir-core.ts'
 import {
   encodeSegmentHeader,
   FORMAT,
   getInteger,
   RECORD_HEADER_BYTES,
+  type RecordHeader,
   recordBytes,
   SEGMENT_HEADER_BYTES,
   TOMBSTONE,
   viewOf,
 } from '../journal/format.ts'
-import { encodeGroup } from '../journal/group.ts'
 import type { ReplayEvent } from '../journal/journal.ts'
-import { draftName, makeSegment, type Place, type Segment, segmentName } from '../journal/segment.ts'
-import type { Store } from '../store.ts'
+import {
+  draftName,
+  encodeGroup,
+  isSamePlace,
+  makeSegment,
+  type PlacedRecord,
+  type RecordPlace,
+  type Segment,
+  segmentName,
+} from '../journal/segment.ts'
+import type { RecordStore } from '../record-store.ts'
 import {
   isWorthCopying,
   mayDropTombstone,
@@ -30,7 +41,49 @@ import {
   type SegmentFacts,
   type TombstoneRules,
 } from './compaction-core.ts'
-import { fateOf } from './proof-of-death.ts'
+
+/*
+ * Whether a record may be left behind: only if the journal itself has a later one of the same kind and id.
+ *
+ *     record ─▶ index: where is the newest? ─┬─ here ─▶ it lives
+ *                                            ├─ elsewhere ─▶ read its header there: same kind and id, that LSN ─▶ dead
+ *                                            └─ nowhere, older, not there, not readable ─▶ kept, and the index is mended
+ *
+ * The index only says where to look. Whatever is wrong with it, the worst is that something dead is kept.
+ */
+
+/** `doubtful`: nothing proves that it is dead, and the index does not say that it lives. */
+export type RecordFate = 'live' | 'dead' | 'doubtful'
+
+const LOOKS_MAX = 2
+
+async function findFate(store: RecordStore, record: PlacedRecord): Promise<RecordFate> {
+  const { index, keeper } = store
+  const { kind, id, lsn, place } = record
+  for (let look = 1; look <= LOOKS_MAX; look += 1) {
+    const entry = index.get(kind, id)
+    if (entry !== undefined && isSamePlace(entry.place, place) && entry.lsn === lsn) return 'live'
+    if (entry === undefined || entry.lsn < lsn) {
+      keeper.disagreed()
+      index.apply(record)
+      return index.get(kind, id)?.lsn === lsn ? 'live' : 'doubtful'
+    }
+    if (!isSamePlace(entry.place, place) && (await isProved(store, record, entry))) return 'dead'
+    await keeper.mend(kind, id)
+  }
+  return 'doubtful'
+}
+
+async function isProved({ journal }: RecordStore, record: PlacedRecord, { lsn, place }: IndexEntry): Promise<boolean> {
+  try {
+    // With the same LSN it is a copy, and nothing but this copy would be left: it must be whole.
+    const later: RecordHeader = lsn === record.lsn ? await journal.read(place) : await journal.readHeader(place)
+    return later.kind === record.kind && later.lsn === lsn && equalBytes(later.id, record.id)
+  } catch (error) {
+    if (isKind(error, 'Integrity') || isKind(error, 'NotFound')) return false
+    throw error
+  }
+}
 
 /** What is copied between two syncs of nobody: one write. */
 const WRITE_BYTES = 1024 * 1024
@@ -58,11 +111,11 @@ type SegmentRules = Omit<TombstoneRules, 'isNeededElsewhere'>
 interface Dropped {
   readonly kind: number
   readonly id: Uint8Array
-  readonly place: Place
+  readonly place: RecordPlace
 }
 
 interface Sorted {
-  readonly live: readonly Place[]
+  readonly live: readonly RecordPlace[]
   readonly dropped: readonly Dropped[]
   readonly lowestLsn: number
 }
@@ -70,8 +123,8 @@ interface Sorted {
 interface Copied {
   readonly kind: number
   readonly id: Uint8Array
-  readonly from: Place
-  readonly to: Place
+  readonly from: RecordPlace
+  readonly to: RecordPlace
 }
 
 interface Filled {
@@ -80,12 +133,12 @@ interface Filled {
 }
 
 export class Compactor {
-  readonly #store: Store
+  readonly #store: RecordStore
   readonly #options: CompactorOptions
   /** Segments whose tombstones turned out to be too young, and when to look again. */
   readonly #notBefore = new Map<number, number>()
 
-  constructor(store: Store, options: CompactorOptions) {
+  constructor(store: RecordStore, options: CompactorOptions) {
     this.#store = store
     this.#options = options
   }
@@ -119,10 +172,10 @@ export class Compactor {
 
   /** Copies what can still be read of a segment that is damaged, whatever lives in it; the index points to the copies. Returns how many. */
   async salvage(damaged: Segment): Promise<number> {
-    const live: Place[] = []
+    const live: RecordPlace[] = []
     let oldestLsn = Number.MAX_SAFE_INTEGER
     for await (const event of this.#store.journal.replaySegment(damaged)) {
-      if (event.tag === 'damage' || (await fateOf(this.#store, event)) === 'dead') continue
+      if (event.tag === 'damage' || (await findFate(this.#store, event)) === 'dead') continue
       // A payload without a sum of its own is proved by its hash, and not before it is read by itself.
       if (!(await this.#isReadable(event.place))) continue
       live.push(event.place)
@@ -133,7 +186,7 @@ export class Compactor {
     return records.length
   }
 
-  async #isReadable(place: Place): Promise<boolean> {
+  async #isReadable(place: RecordPlace): Promise<boolean> {
     try {
       await this.#store.journal.read(place)
       return true
@@ -173,13 +226,13 @@ export class Compactor {
 
   /** Which records of the victim go along; nothing at all if it turns out to be damaged. */
   async #sort(victim: Segment, rules: SegmentRules): Promise<Sorted | undefined> {
-    const live: Place[] = []
+    const live: RecordPlace[] = []
     const dropped: Dropped[] = []
     let lowestLsn = Number.MAX_SAFE_INTEGER
     let isDoubtful = false
     for await (const event of this.#store.journal.replaySegment(victim)) {
       if (event.tag === 'damage') return undefined
-      const fate = await fateOf(this.#store, event)
+      const fate = await findFate(this.#store, event)
       if (fate === 'dead') continue
       if (fate === 'doubtful') isDoubtful = true
       lowestLsn = Math.min(lowestLsn, event.lsn)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaks, virtualRuntime } from '@cairn/kernel'
+import { leaks, virtualRuntime } from '@cairn/kernel/testing'
 import { Drive } from './drive.ts'
 
 test('two operations at a time, in the order they came', async () => {

@@ -4,12 +4,10 @@
  * numbers were given out, and what is written next must not seem older than what was lost.
  */
 import { isKind } from '@cairn/kernel'
-import { DriveDirectory } from '../drive/directory.ts'
-import { Drive } from '../drive/drive.ts'
+import { Drive, DriveDirectory, type StoreMachine } from '../drive/drive.ts'
 import { decodeSegmentHeader, SEGMENT_HEADER_BYTES } from '../journal/format.ts'
 import type { Watermark } from '../journal/recovery.ts'
 import { segmentName, sideNumber } from '../journal/segment.ts'
-import type { StoreMachine } from '../machine.ts'
 import { isOf, SideFile } from './side-file.ts'
 import type { SideFileFoot } from './side-file-core.ts'
 
@@ -21,7 +19,7 @@ export interface DurableHint {
 }
 
 /** The hint of the newest log segment whose side file is sound; a hint that cannot be read is none. */
-export async function durableHint(
+export async function readDurableHint(
   machine: StoreMachine,
   path: string,
   ioTimeoutMs = IO_TIMEOUT_MS,

@@ -9,11 +9,12 @@ import {
   entryLength,
   entryLsn,
   entryOffset,
+  type Pause,
+  sortedEntries,
   type Unlisted,
 } from './entry-lists.ts'
 import type { IndexEntry } from './keydir-core.ts'
 import type { Items, SideFile } from './side-file.ts'
-import { type Pause, sortedEntries } from './sort-entries.ts'
 
 /** Stands at an entry, or past the last. */
 export interface EntryCursor {

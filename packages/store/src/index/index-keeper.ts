@@ -7,8 +7,7 @@
  */
 import { isKind, sleep } from '@cairn/kernel'
 import { RECORD_ID_BYTES, TOMBSTONE } from '../journal/format.ts'
-import type { PlacedRecord } from '../journal/group.ts'
-import { type Segment, sideName } from '../journal/segment.ts'
+import { type PlacedRecord, type Segment, sideName } from '../journal/segment.ts'
 import { segmentGone } from '../journal/segment-files.ts'
 import {
   type EntryCursor,

@@ -8,11 +8,10 @@
  */
 import { isKind, toCairnError } from '@cairn/kernel'
 import { equalBytes } from '@cairn/wire'
+import type { StoreMachine } from '../drive/drive.ts'
 import { alignUp, RECORD_HEADER_BYTES, type RecordHeader, SEGMENT_HEADER_BYTES, TOMBSTONE } from '../journal/format.ts'
-import type { Draft, PlacedRecord } from '../journal/group.ts'
 import type { Journal } from '../journal/journal.ts'
-import { type Segment, sideName, sideNumber } from '../journal/segment.ts'
-import type { StoreMachine } from '../machine.ts'
+import { type Draft, type PlacedRecord, type Segment, sideName, sideNumber } from '../journal/segment.ts'
 import { createUnlisted, ENTRY_BYTES, LINK_BYTES, noteRecord, type Unlisted } from './entry-lists.ts'
 import type { RecordIndex } from './record-index.ts'
 import type { SegmentLists } from './segment-lists.ts'
@@ -48,7 +47,7 @@ export interface LoadFacts {
   readonly unknownHolds: number
 }
 
-interface Source {
+interface SegmentSource {
   readonly number: number
   /** Absent when the segment cannot be read, or is gone, and only its side file says what it held. */
   readonly segment: Segment | undefined
@@ -61,7 +60,7 @@ interface Source {
 export class IndexLoader {
   readonly #parts: LoaderParts
   /** The highest first. */
-  #sources: Source[] = []
+  #sources: SegmentSource[] = []
   #lost: number[] = []
   readonly #counts = { segments: 0, sideFiles: 0, scannedMissing: 0, scannedDamaged: 0, unknownHolds: 0 }
 
@@ -105,7 +104,7 @@ export class IndexLoader {
     await this.#findLost()
     index.expect(this.toDo.entries)
     this.#sources.sort((a, b) => b.highestLsn - a.highestLsn)
-    const isNewest = ({ number, side }: Source): boolean => side === undefined && number === journal.activeNumber
+    const isNewest = ({ number, side }: SegmentSource): boolean => side === undefined && number === journal.activeNumber
     const newest = this.#sources.find(isNewest)
     this.#sources = this.#sources.filter((source) => !isNewest(source))
     if (newest !== undefined) await this.#scan(newest)
@@ -216,7 +215,7 @@ export class IndexLoader {
     }
   }
 
-  async #read(source: Source, signal: AbortSignal): Promise<void> {
+  async #read(source: SegmentSource, signal: AbortSignal): Promise<void> {
     const { journal, machine, index } = this.#parts
     const { number } = source
     try {
@@ -244,7 +243,7 @@ export class IndexLoader {
     }
   }
 
-  async #scan({ segment, scanFrom }: Source, signal?: AbortSignal): Promise<void> {
+  async #scan({ segment, scanFrom }: SegmentSource, signal?: AbortSignal): Promise<void> {
     const { journal, index, lists } = this.#parts
     const list = createUnlisted(scanFrom)
     if (segment === undefined) return

@@ -12,7 +12,7 @@
  * Shards, because one table of millions of slots would stop the process for seconds when it grows.
  */
 import { recordBytes } from '../journal/format.ts'
-import type { Place } from '../journal/segment.ts'
+import type { RecordPlace } from '../journal/segment.ts'
 
 const SHARDS = 4_096
 const WORDS = 7
@@ -33,7 +33,7 @@ const KIND_MAX = KIND_MASK
 export interface IndexEntry {
   readonly lsn: number
   readonly isTombstone: boolean
-  readonly place: Place
+  readonly place: RecordPlace
 }
 
 /** What of a record is indexed. */
@@ -142,7 +142,7 @@ export class Keydir {
   }
 
   /** Points the entry to a copy with the same LSN, if it is still what was copied. Its colour stays. */
-  move(kind: number, id: Uint8Array, from: Place, to: Place): boolean {
+  move(kind: number, id: Uint8Array, from: RecordPlace, to: RecordPlace): boolean {
     const found = this.#at(kind, id, from)
     if (found === undefined) return false
     const { words, at } = found
@@ -154,7 +154,7 @@ export class Keydir {
   }
 
   /** Forgets the entry, if it still lies there. */
-  remove(kind: number, id: Uint8Array, place: Place): boolean {
+  remove(kind: number, id: Uint8Array, place: RecordPlace): boolean {
     const found = this.#at(kind, id, place)
     if (found === undefined) return false
     this.#account(found.words, found.at, -1)
@@ -246,7 +246,7 @@ export class Keydir {
     }
   }
 
-  #at(kind: number, id: Uint8Array, place: Place): { shard: Shard; words: Uint32Array; at: number } | undefined {
+  #at(kind: number, id: Uint8Array, place: RecordPlace): { shard: Shard; words: Uint32Array; at: number } | undefined {
     this.#hash(kind, id, 0)
     const shard = this.#shards[this.#shard]
     if (shard === undefined) return undefined

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { recordBytes } from '../journal/format.ts'
-import type { Place } from '../journal/segment.ts'
+import type { RecordPlace } from '../journal/segment.ts'
 import { type IndexEntry, Keydir, SALT_WORDS } from './keydir-core.ts'
 
 const KINDS = [1, 2, 63]
@@ -43,7 +43,7 @@ class PlainIndex {
     return isNewer
   }
 
-  at(name: string, place: Place): Known | undefined {
+  at(name: string, place: RecordPlace): Known | undefined {
     const known = this.entries.get(name)
     return known?.place.segment === place.segment && known.place.offset === place.offset ? known : undefined
   }

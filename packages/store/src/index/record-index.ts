@@ -9,11 +9,54 @@
  * is newer than anything not read yet is an answer.
  */
 import { RECORD_ID_BYTES, TOMBSTONE } from '../journal/format.ts'
-import type { Draft, PlacedRecord } from '../journal/group.ts'
-import type { Place } from '../journal/segment.ts'
+import type { Draft, PlacedRecord, RecordPlace } from '../journal/segment.ts'
 import { entryFlags, entryKind, entryLength, entryLsn, entryOffset } from './entry-lists.ts'
-import { HoldLinks } from './hold-links.ts'
 import { type IndexEntry, type IndexedRecord, Keydir, SALT_WORDS, type SegmentUse } from './keydir-core.ts'
+
+// Which hold is on which object, both ways. A hold's id is made of its object, so a link never changes its meaning.
+
+const ID_BYTES = 32
+
+class HoldLinks {
+  readonly #objectOf = new Map<string, string>()
+  readonly #holdsOf = new Map<string, string>()
+
+  get size(): number {
+    return this.#objectOf.size
+  }
+
+  add(hold: Uint8Array, object: Uint8Array): void {
+    const name = packId(hold)
+    if (this.#objectOf.has(name)) return
+    const held = packId(object)
+    this.#objectOf.set(name, held)
+    this.#holdsOf.set(held, (this.#holdsOf.get(held) ?? '') + name)
+  }
+
+  remove(hold: Uint8Array): void {
+    const name = packId(hold)
+    const held = this.#objectOf.get(name)
+    if (held === undefined) return
+    this.#objectOf.delete(name)
+    const rest = unpackIds(this.#holdsOf.get(held)).filter((each) => each !== name)
+    if (rest.length === 0) this.#holdsOf.delete(held)
+    else this.#holdsOf.set(held, rest.join(''))
+  }
+
+  of(object: Uint8Array): Uint8Array[] {
+    return unpackIds(this.#holdsOf.get(packId(object))).map((name) =>
+      Uint8Array.from(name, (letter) => letter.charCodeAt(0)),
+    )
+  }
+}
+
+function unpackIds(packed = ''): string[] {
+  return Array.from({ length: packed.length / ID_BYTES }, (_, at) => packed.slice(at * ID_BYTES, (at + 1) * ID_BYTES))
+}
+
+function packId(id: Uint8Array): string {
+  return String.fromCharCode(...id)
+}
 
 /** Shards looked at between two pauses of a pass over everything. */
 const SHARDS_PER_SLICE = 256
@@ -105,12 +148,12 @@ export class RecordIndex {
   }
 
   /** Points the entry to a copy, if it is still what was copied. */
-  move(kind: number, id: Uint8Array, from: Place, to: Place): boolean {
+  move(kind: number, id: Uint8Array, from: RecordPlace, to: RecordPlace): boolean {
     return this.#keydir.move(kind, id, from, to)
   }
 
   /** Forgets the entry, if it is still this record: a tombstone nobody needs, or an entry that turned out wrong. */
-  forget(kind: number, id: Uint8Array, place: Place): boolean {
+  forget(kind: number, id: Uint8Array, place: RecordPlace): boolean {
     return this.#keydir.remove(kind, id, place)
   }
 

@@ -5,10 +5,10 @@
  * full disk or a drive in trouble refuses is tried again later.
  */
 import { isKind, sleep, type Timer, toCairnError } from '@cairn/kernel'
+import type { StoreMachine } from '../drive/drive.ts'
 import { SEGMENT_HEADER_BYTES } from '../journal/format.ts'
 import type { Journal } from '../journal/journal.ts'
 import { type Segment, sideName } from '../journal/segment.ts'
-import type { StoreMachine } from '../machine.ts'
 import type { SegmentLists } from './segment-lists.ts'
 import { damagedSegment, expectedBytes, isSameSideFile, SideFile, sideFileDamaged, writeSideFile } from './side-file.ts'
 

@@ -2,10 +2,20 @@
 import { CairnError } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
 import { compareBytes, equalBytes } from '@cairn/wire'
-import type { DriveDirectory } from '../drive/directory.ts'
+import type { DriveDirectory } from '../drive/drive.ts'
 import { type Crc32, RECORD_ID_BYTES } from '../journal/format.ts'
 import { sideName } from '../journal/segment.ts'
-import { compareEntries, ENTRY_BYTES, entryLsn, LINK_BYTES, PackedList, type Unlisted } from './entry-lists.ts'
+import {
+  compareEntries,
+  ENTRY_BYTES,
+  entryLsn,
+  LINK_BYTES,
+  PackedList,
+  type Pause,
+  sortedEntries,
+  sortedLinks,
+  type Unlisted,
+} from './entry-lists.ts'
 import {
   BLOCK_BYTES,
   BlockSums,
@@ -21,7 +31,6 @@ import {
   type SideFileName,
   sideFileBytes,
 } from './side-file-core.ts'
-import { type Pause, sortedEntries, sortedLinks } from './sort-entries.ts'
 
 /** Blocks read or written at a time. */
 const SLAB_BLOCKS = 64

@@ -6,13 +6,19 @@
  */
 import { CairnError, sleep, toCairnError, Waiters, type WaitOptions, waitIn } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
-import type { DriveDirectory } from '../drive/directory.ts'
-import type { JournalMachine } from '../machine.ts'
+import type { DriveDirectory, JournalMachine } from '../drive/drive.ts'
 import * as core from './commit-core.ts'
 import { FORMAT, PAYLOAD_BYTES_MAX, SEGMENT_HEADER_BYTES, type SegmentHeader } from './format.ts'
-import { type Draft, draftBytes, encodeGroup, type PlacedRecord } from './group.ts'
-import { createLogSegment } from './new-segment.ts'
-import { makeSegment, type Position, type Segment } from './segment.ts'
+import {
+  type Draft,
+  draftBytes,
+  encodeGroup,
+  makeSegment,
+  type PlacedRecord,
+  type Position,
+  type Segment,
+} from './segment.ts'
+import { createLogSegment } from './segment-files.ts'
 import * as room from './space-core.ts'
 
 const LIMITS: core.CommitLimits = {
@@ -26,7 +32,7 @@ const LIMITS: core.CommitLimits = {
 const HEAL_MS_MIN = 100
 const HEAL_MS_MAX = 5_000
 
-interface Batch {
+interface DraftBatch {
   readonly drafts: readonly Draft[]
   /** Runs once, in the step in which the outcome is known and before anybody who waits hears of it. */
   readonly onSettled: ((outcome: CairnError | undefined) => void) | undefined
@@ -37,10 +43,10 @@ interface Batch {
 export class Submission {
   /** Its place in line: what has a lower one is written, and durable, before it. */
   readonly turn: number
-  readonly #entry: core.Entry<Batch>
+  readonly #entry: core.CommitEntry<DraftBatch>
   readonly #wake: () => void
 
-  constructor(turn: number, entry: core.Entry<Batch>, wake: () => void) {
+  constructor(turn: number, entry: core.CommitEntry<DraftBatch>, wake: () => void) {
     this.turn = turn
     this.#entry = entry
     this.#wake = wake
@@ -105,7 +111,7 @@ interface Active {
 
 export class Appender {
   readonly #start: AppenderStart
-  readonly #core = core.createCommit<Batch>(LIMITS)
+  readonly #core = core.createCommit<DraftBatch>(LIMITS)
   readonly #space: room.SpaceCore
   readonly #idle = new Waiters<undefined>()
   readonly #stop = new AbortController()
@@ -165,7 +171,7 @@ export class Appender {
     if (bytes > this.#start.segmentBytes - SEGMENT_HEADER_BYTES) {
       throw new CairnError('TooLarge', `Records of ${bytes} bytes do not fit one segment; submit them in parts.`)
     }
-    const item: Batch = { drafts, onSettled, records: [] }
+    const item: DraftBatch = { drafts, onSettled, records: [] }
     const entry = core.submit(this.#core, { item, bytes, freesSpace, wantsSync: !lazy })
     if (entry === 'full') {
       throw new CairnError('Busy', 'Too much waits to be written; try again shortly.', { retryAfterMs: 1_000 })
@@ -241,7 +247,7 @@ export class Appender {
     return segment === undefined ? 0 : this.#start.segmentBytes - segment.size
   }
 
-  async #write(group: readonly core.Entry<Batch>[], bytes: number): Promise<void> {
+  async #write(group: readonly core.CommitEntry<DraftBatch>[], bytes: number): Promise<void> {
     const active = this.#active
     if (active === undefined) throw new CairnError('Internal', 'There is no segment to write to.')
     if (group.every(({ freesSpace }) => freesSpace)) await this.makeRoom(bytes)
@@ -284,7 +290,7 @@ export class Appender {
     }
   }
 
-  #settle(entries: readonly core.Entry<Batch>[]): void {
+  #settle(entries: readonly core.CommitEntry<DraftBatch>[]): void {
     if (entries.some(({ state }) => state.tag === 'failed')) this.#failures += 1
     for (const { item, state } of entries) item.onSettled?.(state.tag === 'failed' ? state.error : undefined)
     core.announce(entries)

@@ -49,7 +49,11 @@ test('everybody is told once, in order; durable only after write and sync; a fai
           core.reopen(commit)
           under = { tag: 'idle' }
         } else if (each.tag === 'refuse' && under.tag === 'write') {
-          const refused: core.Entry<number>[] = core.refuse(commit, under.group, new CairnError('StorageBusy', 'full'))
+          const refused: core.CommitEntry<number>[] = core.refuse(
+            commit,
+            under.group,
+            new CairnError('StorageBusy', 'full'),
+          )
           assert.ok(refused.every(({ freesSpace }) => !freesSpace))
           failed.push(...refused.map(({ item }) => item))
           under = { tag: 'idle' }

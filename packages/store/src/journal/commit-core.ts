@@ -10,21 +10,21 @@
  */
 import { type CairnError, Waiters } from '@cairn/kernel'
 
-export type EntryState =
+export type CommitEntryState =
   | { readonly tag: 'queued' }
   | { readonly tag: 'writing' }
   | { readonly tag: 'written' }
   | { readonly tag: 'durable' }
   | { readonly tag: 'failed'; readonly error: CairnError }
 
-export interface Entry<Item> {
+export interface CommitEntry<Item> {
   readonly item: Item
   readonly bytes: number
   /** Frees space, so it may use the reserve. */
   readonly freesSpace: boolean
   /** Somebody waits for it to be durable. */
   wantsSync: boolean
-  state: EntryState
+  state: CommitEntryState
   /** Woken when it is written or failed. */
   readonly untilWritten: Waiters<undefined>
   /** Woken when it is durable or failed. */
@@ -45,10 +45,10 @@ export interface CommitLimits {
 export interface CommitCore<Item> {
   readonly limits: CommitLimits
   state: { readonly tag: 'ready' } | { readonly tag: 'broken'; readonly error: CairnError }
-  readonly queue: Entry<Item>[]
+  readonly queue: CommitEntry<Item>[]
   queuedBytes: number
-  writing: Entry<Item>[]
-  unsynced: Entry<Item>[]
+  writing: CommitEntry<Item>[]
+  unsynced: CommitEntry<Item>[]
   unsyncedBytes: number
 }
 
@@ -57,9 +57,9 @@ export type CommitStep<Item> =
   | { readonly tag: 'sync' }
   /** The segment has no room for the first in line. */
   | { readonly tag: 'roll' }
-  | { readonly tag: 'write'; readonly group: readonly Entry<Item>[]; readonly bytes: number }
+  | { readonly tag: 'write'; readonly group: readonly CommitEntry<Item>[]; readonly bytes: number }
 
-export interface NewEntry<Item> {
+export interface NewCommitEntry<Item> {
   readonly item: Item
   readonly bytes: number
   readonly freesSpace: boolean
@@ -71,11 +71,11 @@ export function createCommit<Item>(limits: CommitLimits): CommitCore<Item> {
 }
 
 /** Puts the entry in line; `full` leaves it with the caller. */
-export function submit<Item>(core: CommitCore<Item>, entry: NewEntry<Item>): Entry<Item> | 'full' {
+export function submit<Item>(core: CommitCore<Item>, entry: NewCommitEntry<Item>): CommitEntry<Item> | 'full' {
   const { queueBytesMax, queueEntriesMax } = core.limits
   if (core.queue.length >= queueEntriesMax) return 'full'
   if (core.queue.length > 0 && core.queuedBytes + entry.bytes > queueBytesMax) return 'full'
-  const added: Entry<Item> = {
+  const added: CommitEntry<Item> = {
     ...entry,
     state: { tag: 'queued' },
     untilWritten: new Waiters(),
@@ -127,7 +127,7 @@ export function wrote<Item>(core: CommitCore<Item>): void {
 }
 
 /** Everything written is durable; returns it in order. Waiters are woken by `announce`, once the index knows. */
-export function synced<Item>(core: CommitCore<Item>): readonly Entry<Item>[] {
+export function synced<Item>(core: CommitCore<Item>): readonly CommitEntry<Item>[] {
   const durable = core.unsynced
   core.unsynced = []
   core.unsyncedBytes = 0
@@ -136,7 +136,7 @@ export function synced<Item>(core: CommitCore<Item>): readonly Entry<Item>[] {
 }
 
 /** Wakes whoever waits for these entries. */
-export function announce<Item>(entries: readonly Entry<Item>[]): void {
+export function announce<Item>(entries: readonly CommitEntry<Item>[]): void {
   for (const entry of entries) {
     entry.untilWritten.wakeAll(undefined)
     entry.untilDurable.wakeAll(undefined)
@@ -144,7 +144,7 @@ export function announce<Item>(entries: readonly Entry<Item>[]): void {
 }
 
 /** Everything that is not durable fails, in the order it came; returns it. Nothing is taken before `reopen`. */
-export function fail<Item>(core: CommitCore<Item>, error: CairnError): readonly Entry<Item>[] {
+export function fail<Item>(core: CommitCore<Item>, error: CairnError): readonly CommitEntry<Item>[] {
   core.state = { tag: 'broken', error }
   const failed = [...core.unsynced, ...core.writing, ...core.queue]
   core.unsynced = []
@@ -157,7 +157,11 @@ export function fail<Item>(core: CommitCore<Item>, error: CairnError): readonly 
 }
 
 /** There is no room but the reserve: everything queued that needs more of it fails, so that none goes on without the other. */
-export function refuse<Item>(core: CommitCore<Item>, group: readonly Entry<Item>[], error: CairnError): Entry<Item>[] {
+export function refuse<Item>(
+  core: CommitCore<Item>,
+  group: readonly CommitEntry<Item>[],
+  error: CairnError,
+): CommitEntry<Item>[] {
   const line = [...group, ...core.queue]
   const refused = line.filter((entry) => !entry.freesSpace)
   const kept = line.filter((entry) => entry.freesSpace)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isKind, leaks, virtualRuntime } from '@cairn/kernel'
+import { isKind } from '@cairn/kernel'
+import { leaks, virtualRuntime } from '@cairn/kernel/testing'
 import { MemoryDisk, systemCrypto } from '@cairn/platform'
-import type { JournalMachine } from '../machine.ts'
+import type { JournalMachine } from '../drive/drive.ts'
 import { RECORD_HEADER_BYTES, SEGMENT_HEADER_BYTES, TOMBSTONE } from './format.ts'
-import type { Draft, PlacedRecord } from './group.ts'
 import { Journal, type JournalOptions } from './journal.ts'
-import { segmentName } from './segment.ts'
+import { type Draft, type PlacedRecord, segmentName } from './segment.ts'
 
 const MEBIBYTE = 1024 * 1024
 

@@ -16,19 +16,25 @@
  */
 import { CairnError, Closeable, isKind } from '@cairn/kernel'
 import { makeDirectories } from '@cairn/platform'
-import { DriveDirectory } from '../drive/directory.ts'
-import { Drive } from '../drive/drive.ts'
-import type { JournalMachine } from '../machine.ts'
+import { Drive, DriveDirectory, type JournalMachine } from '../drive/drive.ts'
 import { Appender, type Submission, type SubmitOptions } from './appender.ts'
 import { RECORD_HEADER_BYTES, type RecordHeader, SEGMENT_HEADER_BYTES } from './format.ts'
-import type { Draft, PlacedRecord } from './group.ts'
 import { unretire } from './pins-core.ts'
 import { type LogCut, type Recovered, recover, type Watermark } from './recovery.ts'
 import type { Gap } from './recovery-core.ts'
 import { Reserve } from './reserve.ts'
 import { type ScanEvent, scanTogether } from './scan.ts'
 import { isPayloadSound } from './scan-core.ts'
-import { givenUpName, type Place, type Position, type Segment, segmentName, sideName } from './segment.ts'
+import {
+  type Draft,
+  givenUpName,
+  type PlacedRecord,
+  type Position,
+  type RecordPlace,
+  type Segment,
+  segmentName,
+  sideName,
+} from './segment.ts'
 import { SegmentFiles, segmentGone } from './segment-files.ts'
 import * as room from './space-core.ts'
 import { NoteWriter } from './synced-note.ts'
@@ -245,14 +251,14 @@ export class Journal extends Closeable {
   }
 
   /** The record at this place, its header and its payload proved: by their sums, or the payload by the id that is its hash. The segment is pinned from this very call on. */
-  async read(place: Place): Promise<RecordHeader & { readonly payload: Uint8Array }> {
+  async read(place: RecordPlace): Promise<RecordHeader & { readonly payload: Uint8Array }> {
     // A bit may flip on the way: what is wrong twice is wrong where it lies.
     const record = (await this.#readSound(place)) ?? (await this.#readSound(place))
     if (record !== undefined) return record
     throw recordDamaged()
   }
 
-  async #readSound(place: Place): Promise<(RecordHeader & { readonly payload: Uint8Array }) | undefined> {
+  async #readSound(place: RecordPlace): Promise<(RecordHeader & { readonly payload: Uint8Array }) | undefined> {
     const segment = this.#segment(place.segment)
     const bytes = new Uint8Array(RECORD_HEADER_BYTES + place.length)
     const count = await this.#files.use(segment, async (file) => await this.directory.read(file, place.offset, bytes))
@@ -263,13 +269,13 @@ export class Journal extends Closeable {
   }
 
   /** The header of the record at this place, its own sum checked; nothing is said of the payload. */
-  async readHeader(place: Place): Promise<RecordHeader> {
+  async readHeader(place: RecordPlace): Promise<RecordHeader> {
     const header = (await this.#readSoundHeader(place)) ?? (await this.#readSoundHeader(place))
     if (header !== undefined) return header
     throw recordDamaged()
   }
 
-  async #readSoundHeader(place: Place): Promise<RecordHeader | undefined> {
+  async #readSoundHeader(place: RecordPlace): Promise<RecordHeader | undefined> {
     const segment = this.#segment(place.segment)
     const bytes = new Uint8Array(RECORD_HEADER_BYTES)
     const count = await this.#files.use(segment, async (file) => await this.directory.read(file, place.offset, bytes))
@@ -278,7 +284,7 @@ export class Journal extends Closeable {
   }
 
   /** Fills `into` with the payload at this place as it lies there; the caller proves it by its address. */
-  async readPayload(place: Place, into: Uint8Array): Promise<void> {
+  async readPayload(place: RecordPlace, into: Uint8Array): Promise<void> {
     const segment = this.#segment(place.segment)
     const at = place.offset + RECORD_HEADER_BYTES
     const count = await this.#files.use(segment, async (file) => await this.directory.read(file, at, into))
@@ -286,7 +292,7 @@ export class Journal extends Closeable {
   }
 
   /** Whether the record there was found damaged, by whoever read the segment. */
-  isDamagedAt({ segment, offset }: Place): boolean {
+  isDamagedAt({ segment, offset }: RecordPlace): boolean {
     const { damage = [] } = this.#segments.get(segment) ?? {}
     return damage.some(({ from, to }) => from <= offset && offset < to)
   }

@@ -102,7 +102,7 @@ export function judge(tail: Tail, durableEnd: number): TailVerdict {
 }
 
 /** A place in a segment below which everything was durable, and the LSN of the last record there. */
-export interface Known {
+export interface DurablePoint {
   readonly offset: number
   readonly lsn: number
 }
@@ -111,9 +111,9 @@ export interface Known {
 export function furthestKnown(
   header: SegmentHeader,
   note: SyncedNote | undefined,
-  watermark: (Known & { readonly segment: number }) | undefined,
-): Known {
-  let known: Known = { offset: SEGMENT_HEADER_BYTES, lsn: header.firstLsn - 1 }
+  watermark: (DurablePoint & { readonly segment: number }) | undefined,
+): DurablePoint {
+  let known: DurablePoint = { offset: SEGMENT_HEADER_BYTES, lsn: header.firstLsn - 1 }
   for (const each of [
     watermark?.segment === header.number ? watermark : undefined,
     isAbout(note, header) ? note : undefined,

@@ -1,17 +1,16 @@
 import { toCairnError } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
-import type { DriveDirectory } from '../drive/directory.ts'
-import type { JournalMachine } from '../machine.ts'
+import type { DriveDirectory, JournalMachine } from '../drive/drive.ts'
 import { decodeSegmentHeader, FORMAT, SEGMENT_HEADER_BYTES, type SegmentHeader } from './format.ts'
 import {
   type Cut,
   createTail,
+  type DurablePoint,
   type FoundSegment,
   furthestKnown,
   type Inventory,
   isAbout,
   judge,
-  type Known,
   missingSegment,
   sawBad,
   sawRecord,
@@ -146,7 +145,7 @@ function sealedSegment(
 interface Newest {
   readonly segment: Segment
   readonly isLast: boolean
-  readonly known: Known
+  readonly known: DurablePoint
 }
 
 interface RecoveredTail {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
+import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import { MemoryDisk, systemCrypto } from '@cairn/platform'
-import type { JournalMachine } from '../machine.ts'
+import type { JournalMachine } from '../drive/drive.ts'
 import { TOMBSTONE } from './format.ts'
-import type { Draft } from './group.ts'
 import { Journal, type JournalOptions } from './journal.ts'
+import type { Draft } from './segment.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

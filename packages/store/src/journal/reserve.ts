@@ -10,8 +10,7 @@
  */
 import { type CairnError, Semaphore, sleep, toCairnError } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
-import type { DriveDirectory } from '../drive/directory.ts'
-import type { JournalMachine } from '../machine.ts'
+import type { DriveDirectory, JournalMachine } from '../drive/drive.ts'
 import * as room from './space-core.ts'
 
 const NAME = 'reserve'

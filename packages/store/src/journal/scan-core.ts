@@ -28,7 +28,7 @@ export type Scanned =
   | { readonly tag: 'bad'; readonly next: number | undefined; readonly header?: RecordHeader }
 
 /** How payloads without a sum of their own are taken. */
-export type Proof = 'header' | 'hash'
+export type PayloadCheck = 'header' | 'hash'
 
 /** What lies at `offset` of the file; `window` holds the file from `base` on, and the file has `size` bytes. */
 export function scanAt(
@@ -36,7 +36,7 @@ export function scanAt(
   window: Uint8Array,
   base: number,
   offset: number,
-  { size, proof }: { readonly size: number; readonly proof: Proof },
+  { size, proof }: { readonly size: number; readonly proof: PayloadCheck },
 ): Scanned {
   const at = offset - base
   if (offset + RECORD_HEADER_BYTES > size) return { tag: 'bad', next: undefined }

@@ -1,5 +1,5 @@
 import { alignUp, RECORD_HEADER_BYTES, type RecordHeader, type RecordSums } from './format.ts'
-import { findHeader, type Proof, scanAt } from './scan-core.ts'
+import { findHeader, type PayloadCheck, scanAt } from './scan-core.ts'
 
 /** What is read at a time; a longer record widens it for as long as it is looked at. */
 const WINDOW_BYTES = 1024 * 1024
@@ -25,7 +25,7 @@ export interface ScanRange {
   readonly from: number
   readonly to: number
   /** `header` unless given. */
-  readonly proof?: Proof
+  readonly proof?: PayloadCheck
   /** What is read at a time; a megabyte unless given. */
   readonly windowBytes?: number
   /** Fills the buffer from this position of the file; fewer bytes only at its end. */
@@ -43,7 +43,7 @@ export async function* scan(sums: RecordSums, range: ScanRange): AsyncGenerator<
 /** The same, as many at a time as are in the window: millions of small records, one by one, would take seconds longer. */
 export async function* scanTogether(sums: RecordSums, range: ScanRange): AsyncGenerator<readonly ScanEvent[]> {
   const { from, to, proof = 'header', read, windowBytes = WINDOW_BYTES } = range
-  const window = new Window(read, to, windowBytes)
+  const window = new ScanWindow(read, to, windowBytes)
   let events: ScanEvent[] = []
   let offset = from
   let readAgainAt: number | undefined
@@ -82,7 +82,7 @@ export async function* scanTogether(sums: RecordSums, range: ScanRange): AsyncGe
 }
 
 /** The next place past `offset` where a record may begin, or the end. */
-async function resync(sums: RecordSums, window: Window, offset: number, to: number): Promise<number> {
+async function resync(sums: RecordSums, window: ScanWindow, offset: number, to: number): Promise<number> {
   let at = alignUp(offset + 1)
   while (at < to) {
     const found = findHeader(sums, window.bytes, window.base, at)
@@ -94,7 +94,7 @@ async function resync(sums: RecordSums, window: Window, offset: number, to: numb
 }
 
 /** A stretch of the file in memory. */
-class Window {
+class ScanWindow {
   readonly #read: ScanRange['read']
   readonly #to: number
   #buffer = new Uint8Array(0)

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
+import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import { type Disk, MemoryDisk, systemCrypto } from '@cairn/platform'
 import { blake3 } from '@cairn/wire'
-import type { JournalMachine } from '../machine.ts'
+import type { JournalMachine } from '../drive/drive.ts'
 import { PROVED_BY_ID, RECORD_HEADER_BYTES } from './format.ts'
-import type { Draft } from './group.ts'
 import { Journal, type JournalOptions } from './journal.ts'
-import { segmentName, sideName } from './segment.ts'
+import { type Draft, segmentName, sideName } from './segment.ts'
 
 const SMALL: JournalOptions = { path: 'j', sink: () => undefined, segmentBytes: 4096, reserveBytes: 8192 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
+import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import { type DiskFile, MemoryDisk, systemCrypto } from '@cairn/platform'
-import type { JournalMachine } from '../machine.ts'
+import type { JournalMachine } from '../drive/drive.ts'
 import { Journal } from './journal.ts'
 
 type Machine = JournalMachine & VirtualRuntime

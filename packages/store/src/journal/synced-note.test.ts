@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
+import { leaks, type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import { type Disk, MemoryDisk, systemCrypto } from '@cairn/platform'
-import type { JournalMachine } from '../machine.ts'
+import type { JournalMachine } from '../drive/drive.ts'
 import { encodeSegmentHeader, RECORD_HEADER_BYTES, RecordSums, SEGMENT_HEADER_BYTES } from './format.ts'
-import type { Draft } from './group.ts'
 import { Journal, type JournalOptions } from './journal.ts'
-import { segmentName } from './segment.ts'
+import { type Draft, segmentName } from './segment.ts'
 import { encodeNote, NOTE_BYTES, NOTES_PER_FILE } from './synced-note-core.ts'
 
 const SMALL: JournalOptions = { path: 'j', sink: () => undefined, segmentBytes: 4096, reserveBytes: 8192 }

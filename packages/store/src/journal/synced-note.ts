@@ -1,7 +1,6 @@
 import { Waiters, waitIn } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
-import type { DriveDirectory } from '../drive/directory.ts'
-import type { JournalMachine } from '../machine.ts'
+import type { DriveDirectory, JournalMachine } from '../drive/drive.ts'
 import * as core from './synced-note-core.ts'
 
 const NAMES: Readonly<Record<core.NoteFile, string>> = { 0: 'synced.0', 1: 'synced.1' }

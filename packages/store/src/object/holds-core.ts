@@ -15,7 +15,7 @@ export interface HoldsCore {
 
 export type HoldVerdict = 'free' | 'held' | 'unknown'
 
-export interface HoldFacts {
+export interface HoldCount {
   /** Holds of the object that are durable and not released. */
   readonly durable: number
   /** The holds of every segment were read. */
@@ -45,7 +45,7 @@ export function ownersComing(core: HoldsCore, object: string): string[] {
   return [...(core.coming.get(object)?.values() ?? [])].flat()
 }
 
-export function judge(core: HoldsCore, object: string, { durable, isComplete }: HoldFacts): HoldVerdict {
+export function judge(core: HoldsCore, object: string, { durable, isComplete }: HoldCount): HoldVerdict {
   if (core.coming.has(object)) return 'held'
   if (durable > 0) return 'held'
   return isComplete ? 'free' : 'unknown'

@@ -5,8 +5,8 @@
  */
 import { CairnError, isKind } from '@cairn/kernel'
 import { type Address, blake3, digestOf } from '@cairn/wire'
-import type { Draft } from '../journal/group.ts'
-import { KIND, type Store } from '../store.ts'
+import type { Draft } from '../journal/segment.ts'
+import { KIND, type RecordStore } from '../record-store.ts'
 import * as core from './holds-core.ts'
 import { decodeHold, encodeHold } from './object-record.ts'
 
@@ -16,10 +16,10 @@ const UNREADABLE_OWNER = 'an owner whose record is damaged'
 const NAMED_MAX = 3
 
 export class Holds {
-  readonly #store: Store
+  readonly #store: RecordStore
   readonly #core = core.createHolds()
 
-  constructor(store: Store) {
+  constructor(store: RecordStore) {
     this.#store = store
   }
 

@@ -11,17 +11,17 @@ import { CairnError, isKind, Semaphore } from '@cairn/kernel'
 import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/keydir-core.ts'
-import { KIND, type Store } from '../store.ts'
+import { KIND, type RecordStore } from '../record-store.ts'
 import { digestsOf, type ObjectFacts, packDigests, tombstoneVersion } from './object-record.ts'
 import {
-  isCutOtherwise,
+  hasDifferentChunkSize,
   type ObjectCommit,
   type ObjectStore,
   type RecordVersion,
   type Removal,
   type StripeCommit,
 } from './object-store.ts'
-import { sharedShards } from './referred.ts'
+import { readSharedShards } from './references.ts'
 
 export type KnownVersion =
   | {
@@ -49,12 +49,12 @@ interface Turn {
 }
 
 export class ObjectCopies {
-  readonly #store: Store
+  readonly #store: RecordStore
   readonly #chunks: SegmentChunkStore
   readonly #objects: ObjectStore
   readonly #turns = new Map<Address, Turn>()
 
-  constructor(store: Store, chunks: SegmentChunkStore, objects: ObjectStore) {
+  constructor(store: RecordStore, chunks: SegmentChunkStore, objects: ObjectStore) {
     this.#store = store
     this.#chunks = chunks
     this.#objects = objects
@@ -104,7 +104,7 @@ export class ObjectCopies {
         this.#store.journal.mustBeReady()
         return
       }
-      await this.#objects.bury(id, { version, isAgreed })
+      await this.#objects.deleteVersioned(id, { version, isAgreed })
     })
   }
 
@@ -113,7 +113,7 @@ export class ObjectCopies {
     await this.#inTurn(id, async () => {
       const known = await this.known(id)
       if (known.tag === 'object' && known.version === version)
-        await this.#objects.bury(id, { version: 0, isAgreed: true })
+        await this.#objects.deleteVersioned(id, { version: 0, isAgreed: true })
     })
   }
 
@@ -137,7 +137,7 @@ export class ObjectCopies {
     const { id, version } = object
     const facts = await this.#objects.stat(id)
     if (facts === undefined) throw going()
-    if (isCutOtherwise(facts, object)) return await this.#objects.rewrite(object, facts)
+    if (hasDifferentChunkSize(facts, object)) return await this.#objects.rewrite(object, facts)
     await this.#objects.submitAgain(id, { ...facts, version }).durable()
   }
 
@@ -175,7 +175,7 @@ export class ObjectCopies {
   /** Those of the shards given that the share does not list. */
   async #notListed(object: Address, { stripes }: ObjectFacts, given: Uint8Array): Promise<Set<Address>> {
     const unlisted = new Set(Array.from(digestsOf(given), addressFromDigest))
-    for await (const shards of sharedShards(this.#chunks, digestOf(object), stripes?.sharePages ?? NONE))
+    for await (const shards of readSharedShards(this.#chunks, digestOf(object), stripes?.sharePages ?? NONE))
       for (const shard of shards) unlisted.delete(addressFromDigest(shard))
     return unlisted
   }

@@ -7,15 +7,15 @@
  * From the look at a chunk to the moment the index knows that the object refers to it, the commit keeps the chunk from
  * the sweeper.
  */
-import { CairnError, isKind, Recent, sleep } from '@cairn/kernel'
+import { CairnError, GenerationCache, isKind, sleep } from '@cairn/kernel'
 import { type Address, addressFromDigest, addressOf, digestOf, type Manifest } from '@cairn/wire'
 import { abandonLease, endLease, keep, unlease } from '../chunk/lease-core.ts'
 import * as presence from '../chunk/presence-core.ts'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/keydir-core.ts'
 import type { Submission } from '../journal/appender.ts'
-import type { Draft } from '../journal/group.ts'
-import { KIND, type Store } from '../store.ts'
+import type { Draft } from '../journal/segment.ts'
+import { KIND, type RecordStore } from '../record-store.ts'
 import { checkOwner, Holds, holdDraft } from './holds.ts'
 import { died, referredTo } from './mark-core.ts'
 import {
@@ -64,7 +64,7 @@ export interface StripeCommit {
 }
 
 /** Whether the object is given in chunks of another size than it is here; one chunk is one chunk, whatever its size. */
-export function isCutOtherwise(
+export function hasDifferentChunkSize(
   { chunkSize, pages }: ObjectFacts,
   given: Pick<ObjectCommit, 'manifest' | 'chunkSize'>,
 ): boolean {
@@ -87,25 +87,25 @@ export interface Removal {
 }
 
 /** An object that is here, or that somebody else is putting. */
-type Known = Exclude<presence.PutDecision<Submission>, { tag: 'write' }>
+type KnownPut = Exclude<presence.PutDecision<Submission>, { tag: 'write' }>
 
 /** What of the record follows from the pages. */
 type Staged = Pick<ObjectFacts, 'pages' | 'stripes'>
 
-type Prepared = Known | { readonly tag: 'submitted'; readonly write: Submission }
+type PreparedCommit = KnownPut | { readonly tag: 'submitted'; readonly write: Submission }
 
 export class ObjectStore {
   readonly holds: Holds
   /** Versions of records that were read lately, for `ObjectCopies`. */
-  readonly versions = new Recent<RecordVersion>(RECENT_MAX)
-  readonly #store: Store
+  readonly versions = new GenerationCache<RecordVersion>(RECENT_MAX)
+  readonly #store: RecordStore
   readonly #chunks: SegmentChunkStore
   readonly #presence: presence.Presence<Submission> = new Map()
   /** Facts of objects that were asked about lately. */
-  readonly #recent = new Recent<ObjectFacts>(RECENT_MAX)
+  readonly #recent = new GenerationCache<ObjectFacts>(RECENT_MAX)
   #serial = 0
 
-  constructor(store: Store, chunks: SegmentChunkStore) {
+  constructor(store: RecordStore, chunks: SegmentChunkStore) {
     this.#store = store
     this.#chunks = chunks
     this.holds = new Holds(store)
@@ -151,7 +151,7 @@ export class ObjectStore {
 
   async #commit(object: ObjectCommit): Promise<'new' | 'present'> {
     const known = this.#decidePut(object.id)
-    const other = known.tag === 'present' ? await this.#cutOtherwise(object) : undefined
+    const other = known.tag === 'present' ? await this.#withDifferentChunkSize(object) : undefined
     if (known.tag !== 'write' && other === undefined) return await this.#joined(known)
     this.#serial += 1
     const lease = `commit ${this.#serial}`
@@ -180,7 +180,7 @@ export class ObjectStore {
    * What is here, if it is cut into chunks of another size. Then it is written anew as it is given: who puts an object
    * again may do so because chunks of it were lost, and those given are others.
    */
-  async #cutOtherwise({
+  async #withDifferentChunkSize({
     id,
     manifest,
     chunkSize,
@@ -190,7 +190,7 @@ export class ObjectStore {
   }: ObjectCommit): Promise<ObjectFacts | undefined> {
     try {
       const facts = await this.stat(id)
-      return facts !== undefined && isCutOtherwise(facts, { manifest, chunkSize }) ? facts : undefined
+      return facts !== undefined && hasDifferentChunkSize(facts, { manifest, chunkSize }) ? facts : undefined
     } catch (error) {
       if (!isKind(error, 'Integrity')) throw error
       // Its record is damaged: whoever puts it again brings that back too.
@@ -264,7 +264,7 @@ export class ObjectStore {
   }
 
   /** Of a record that cannot be read nothing is remembered. */
-  async #read(id: Address): ReturnType<Store['read']> {
+  async #read(id: Address): ReturnType<RecordStore['read']> {
     try {
       return await this.#store.read(KIND.object, digestOf(id))
     } catch (error) {
@@ -299,7 +299,7 @@ export class ObjectStore {
   }
 
   /** Writes a tombstone with a version, whether or not the object is here. If it is held that must be agreed on; the holds end. */
-  async bury(id: Address, { version, isAgreed }: Removal): Promise<void> {
+  async deleteVersioned(id: Address, { version, isAgreed }: Removal): Promise<void> {
     if (!isAgreed && this.holds.isHeld(id)) throw await this.holds.refusal(id)
     const gone = this.holds.records(id).map((hold) => this.#store.tombstone(KIND.hold, hold))
     await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id), version), ...gone]).durable()
@@ -345,7 +345,7 @@ export class ObjectStore {
    * Looks at every chunk and puts the object's record in line. If anything failed or was removed while it looked, what
    * it saw first may be gone, and it looks again; from the last look to the record nothing can come between.
    */
-  async #prepare(object: ObjectCommit, lease: string, other: ObjectFacts | undefined): Promise<Prepared> {
+  async #prepare(object: ObjectCommit, lease: string, other: ObjectFacts | undefined): Promise<PreparedCommit> {
     for (let look = 1; look <= LOOKS_MAX; look += 1) {
       const before = this.#losses()
       const staged = await this.#stage(object, lease)
@@ -443,7 +443,7 @@ export class ObjectStore {
     return write
   }
 
-  async #joined(known: Known): Promise<'present'> {
+  async #joined(known: KnownPut): Promise<'present'> {
     if (known.tag === 'join') await known.token.durable()
     else this.#store.journal.mustBeReady()
     return 'present'

@@ -12,11 +12,10 @@ import { expire } from '../chunk/lease-core.ts'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/keydir-core.ts'
 import type { Submission } from '../journal/appender.ts'
-import { KIND, type Store } from '../store.ts'
-import { inBatches } from './in-batches.ts'
+import { KIND, type RecordStore } from '../record-store.ts'
 import * as core from './mark-core.ts'
 import { decodeObject } from './object-record.ts'
-import { referred } from './referred.ts'
+import { inBatches, readReferences } from './references.ts'
 
 export interface SweepReport {
   /** Objects read, or candidates looked at, in this call. */
@@ -38,21 +37,21 @@ const PAUSE_PER_ROUND = 4
 /** Longer than this nobody else is held up. */
 const SLICE_MS = 5
 
-interface Progress {
+interface SweepProgress {
   readonly seen: number
   readonly removed: number
 }
 
 export class Sweeper {
-  readonly #store: Store
+  readonly #store: RecordStore
   readonly #chunks: SegmentChunkStore
-  #round: AsyncGenerator<Progress, void> | undefined
+  #round: AsyncGenerator<SweepProgress, void> | undefined
   #notBefore = 0
   #deathsWhenBlocked: number | undefined
   /** Why the last round removed nothing, if the next will not either. */
   #stuckBy: string | undefined
 
-  constructor(store: Store, chunks: SegmentChunkStore) {
+  constructor(store: RecordStore, chunks: SegmentChunkStore) {
     this.#store = store
     this.#chunks = chunks
   }
@@ -79,7 +78,7 @@ export class Sweeper {
     }
   }
 
-  async #next(round: AsyncGenerator<Progress, void>): Promise<IteratorResult<Progress, void>> {
+  async #next(round: AsyncGenerator<SweepProgress, void>): Promise<IteratorResult<SweepProgress, void>> {
     try {
       return await round.next()
     } catch (error) {
@@ -98,7 +97,7 @@ export class Sweeper {
     return true
   }
 
-  async *#sweepOnce(): AsyncGenerator<Progress, void> {
+  async *#sweepOnce(): AsyncGenerator<SweepProgress, void> {
     const { marks, leases, index, machine } = this.#store
     const beganAt = machine.clock.now()
     core.beginRound(marks, leases, await this.#store.blindness())
@@ -129,7 +128,7 @@ export class Sweeper {
   }
 
   /** Reads every live object; stops at the first that cannot be read, since nothing can be removed then. */
-  async *#mark(): AsyncGenerator<Progress, void> {
+  async *#mark(): AsyncGenerator<SweepProgress, void> {
     const { index, marks } = this.#store
     for (const batch of inBatches(index.live(KIND.object))) {
       await Promise.all(batch.map(async (entry) => await this.#markObject(entry)))
@@ -145,7 +144,7 @@ export class Sweeper {
     try {
       const record = await journal.read(place)
       if (record.kind !== KIND.object || record.lsn !== lsn) throw new CairnError('Integrity', DISAGREES)
-      for await (const ids of referred(this.#chunks, record.id, decodeObject(record.payload)))
+      for await (const ids of readReferences(this.#chunks, record.id, decodeObject(record.payload)))
         for (const id of ids) index.mark(KIND.chunk, id)
     } catch (error) {
       // A record that moved or was deleted while it was read is met in the next round.
@@ -155,7 +154,7 @@ export class Sweeper {
     }
   }
 
-  async *#remove(): AsyncGenerator<Progress, void> {
+  async *#remove(): AsyncGenerator<SweepProgress, void> {
     for (const batch of inBatches(this.#store.index.unmarked(KIND.chunk))) {
       const looks = await Promise.all(batch.map(async (entry) => await this.#condemn(entry)))
       const removals = looks.filter((removal) => removal !== undefined)

@@ -9,9 +9,9 @@ import { CairnError } from '@cairn/kernel'
 import type { Compactor } from '../compaction/compactor.ts'
 import type { Segment } from '../journal/segment.ts'
 import { died } from '../object/mark-core.ts'
-import { KIND, type Store } from '../store.ts'
+import { KIND, type RecordStore } from '../record-store.ts'
 
-export interface GiveUpReport {
+export interface SegmentLossReport {
   readonly segment: number
   /** Nothing of it can be read, so that nobody can say what it held. */
   readonly isUnreadable: boolean
@@ -27,7 +27,7 @@ export interface GiveUpReport {
 const NOTHING = { chunks: 0, objects: 0, holds: 0, deletes: 0 }
 
 /** Says what is known to be lost if the segment is given up. `Conflict` if nothing is wrong with it. */
-export function wouldLose(store: Store, number: number): GiveUpReport {
+export function wouldLose(store: RecordStore, number: number): SegmentLossReport {
   const segment = damagedSegment(store, number)
   return {
     segment: number,
@@ -39,7 +39,7 @@ export function wouldLose(store: Store, number: number): GiveUpReport {
   }
 }
 
-export async function giveUp(store: Store, compactor: Compactor, number: number): Promise<GiveUpReport> {
+export async function giveUp(store: RecordStore, compactor: Compactor, number: number): Promise<SegmentLossReport> {
   store.mustBeComplete()
   const report = wouldLose(store, number)
   const segment = damagedSegment(store, number)
@@ -60,7 +60,7 @@ export async function giveUp(store: Store, compactor: Compactor, number: number)
 }
 
 /** Nothing for one that cannot be read at all. */
-function damagedSegment({ journal }: Store, number: number): Segment | undefined {
+function damagedSegment({ journal }: RecordStore, number: number): Segment | undefined {
   if (journal.unreadable.includes(number)) return undefined
   const segment = journal.segments().find((each) => each.number === number)
   if (segment === undefined) throw new CairnError('NotFound', `There is no segment ${number} here.`)
@@ -74,7 +74,7 @@ function damagedSegment({ journal }: Store, number: number): Segment | undefined
 }
 
 /** What the index knows to lie in the damaged stretches; of deletes it is known once the rest was copied. */
-function lostIn({ index }: Store, { number, damage }: Segment): GiveUpReport['lost'] {
+function lostIn({ index }: RecordStore, { number, damage }: Segment): SegmentLossReport['lost'] {
   const isLost = (offset: number): boolean => damage.some(({ from, to }) => offset >= from && offset < to)
   const count = (kind: number): number => {
     let lost = 0

@@ -13,11 +13,10 @@ import { type Address, addressFromDigest, blake3, equalBytes } from '@cairn/wire
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/keydir-core.ts'
 import { recordBytes, SEGMENT_HEADER_BYTES } from '../journal/format.ts'
-import type { PlacedRecord } from '../journal/group.ts'
 import type { ReplayEvent } from '../journal/journal.ts'
-import type { Segment } from '../journal/segment.ts'
-import { inBatches } from '../object/in-batches.ts'
-import { KIND, type Store } from '../store.ts'
+import type { PlacedRecord, Segment } from '../journal/segment.ts'
+import { inBatches } from '../object/references.ts'
+import { KIND, type RecordStore } from '../record-store.ts'
 
 /** Where a round stands: everything before it was read. */
 export interface ScrubCursor {
@@ -57,10 +56,10 @@ type RecordEvent = Extract<ReplayEvent, { tag: 'record' }>
 type DamageEvent = Extract<ReplayEvent, { tag: 'damage' }>
 
 export class SegmentScrub {
-  readonly #store: Store
+  readonly #store: RecordStore
   readonly #chunks: SegmentChunkStore
 
-  constructor(store: Store, chunks: SegmentChunkStore) {
+  constructor(store: RecordStore, chunks: SegmentChunkStore) {
     this.#store = store
     this.#chunks = chunks
   }

@@ -3,8 +3,8 @@
  * the journal. Each is a record; the newest of a key wins, and compaction takes the others.
  */
 import { isKind } from '@cairn/kernel'
-import type { Draft } from '../journal/group.ts'
-import { KIND, type Store } from '../store.ts'
+import type { Draft } from '../journal/segment.ts'
+import { KIND, type RecordStore } from '../record-store.ts'
 
 /** Changes written together at most, so that others come in between. */
 const TOGETHER = 128
@@ -18,9 +18,9 @@ export interface TableChange {
 }
 
 export class RecordTable {
-  readonly #store: Store
+  readonly #store: RecordStore
 
-  constructor(store: Store) {
+  constructor(store: RecordStore) {
     this.#store = store
   }
 

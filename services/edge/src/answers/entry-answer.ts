@@ -1,14 +1,14 @@
 /** A stored response as an answer to the next client. */
 import { entityTagOf, parseHttpDate } from '@cairn/wire'
-import { type CacheOutcome, cacheStatus } from '../caching/cache-status.ts'
-import { ageMs, type Freshness, type Headers } from '../caching/stored-response.ts'
+import { type CacheOutcome, cacheStatus } from '../caching/reuse.ts'
+import { ageMs, type Freshness, type HeaderMap } from '../caching/stored-response.ts'
 import type { Cas } from '../cas/cas.ts'
 import type { StoredEntry } from '../cas/entry.ts'
-import { SANDBOXED } from './guard-headers.ts'
+import { SANDBOXED } from './response-headers.ts'
 import type { Representation } from './serve.ts'
 
 /** What is worked out of an entry once, for as long as it is kept. */
-interface Prepared {
+interface PreparedHeaders {
   readonly headers: readonly string[]
   readonly cachingHeaders: readonly string[]
   readonly etag: string | undefined
@@ -30,7 +30,7 @@ const OWN: ReadonlySet<string> = new Set(['age', 'content-type', 'accept-ranges'
 
 export class EntryAnswers {
   readonly #cas: Cas
-  readonly #prepared = new WeakMap<StoredEntry, Prepared>()
+  readonly #prepared = new WeakMap<StoredEntry, PreparedHeaders>()
 
   constructor(cas: Cas) {
     this.#cas = cas
@@ -38,7 +38,7 @@ export class EntryAnswers {
 
   representation(entry: StoredEntry, now: number, outcome: CacheOutcome): Representation {
     const { headers, cachingHeaders, etag, lastModified } = this.#prepare(entry)
-    const told = toldOf(entry.freshness, now, outcome)
+    const told = ageAndCacheHeaders(entry.freshness, now, outcome)
     const { body } = entry
     return {
       status: entry.status,
@@ -56,7 +56,7 @@ export class EntryAnswers {
     }
   }
 
-  #prepare(entry: StoredEntry): Prepared {
+  #prepare(entry: StoredEntry): PreparedHeaders {
     const known = this.#prepared.get(entry)
     if (known !== undefined) return known
     const { etag: given, 'last-modified': modified, date } = entry.headers
@@ -79,23 +79,23 @@ export class EntryAnswers {
 }
 
 /** The age, and what the cache did. */
-export function toldOf(freshness: Freshness, now: number, outcome: CacheOutcome): string[] {
+export function ageAndCacheHeaders(freshness: Freshness, now: number, outcome: CacheOutcome): string[] {
   const age = ageMs(freshness, now)
   const isOld = outcome.tag !== 'forwarded' || freshness.ageAtReceiptMs >= 1000
   return [...(isOld ? ['Age', String(Math.floor(age / 1000))] : []), 'Cache-Status', cacheStatus(outcome)]
 }
 
-export function headerArray(headers: Headers, ...without: ReadonlySet<string>[]): string[] {
+export function headerArray(headers: HeaderMap, ...without: ReadonlySet<string>[]): string[] {
   return Object.entries(headers).flatMap(([name, value]) => (without.some((set) => set.has(name)) ? [] : [name, value]))
 }
 
 /** Those a 304 repeats. */
-export function cachingHeaders(headers: Headers): string[] {
+export function cachingHeaders(headers: HeaderMap): string[] {
   return headerArray(withVary(headers), OF_THE_BYTES, OWN)
 }
 
 /** A coded body is one of several representations. */
-export function withVary(headers: Headers): Headers {
+export function withVary(headers: HeaderMap): HeaderMap {
   if (headers['content-encoding'] === undefined) return headers
   const vary = headers['vary']
   if (vary === undefined) return { ...headers, vary: 'Accept-Encoding' }
@@ -103,6 +103,6 @@ export function withVary(headers: Headers): Headers {
 }
 
 /** The fields a growing body is announced with, which nobody has kept yet. */
-export function growingHeaders(headers: Headers): string[] {
+export function growingHeaders(headers: HeaderMap): string[] {
   return [...headerArray(withVary(headers), OWN), ...SANDBOXED]
 }

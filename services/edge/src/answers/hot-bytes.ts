@@ -1,6 +1,6 @@
 import type { Clock } from '@cairn/kernel'
 
-interface Held<T> {
+interface HotEntry<T> {
   readonly value: T
   readonly bytes: number
   readonly until: number
@@ -11,7 +11,7 @@ export class HotBytes<T> {
   readonly #clock: Clock
   readonly #bytesMax: number
   readonly #ttlMs: number
-  readonly #held = new Map<string, Held<T>>()
+  readonly #held = new Map<string, HotEntry<T>>()
   #bytes = 0
   /** The one most recently used: it stands last already. */
   #latest = ''

@@ -13,7 +13,7 @@ import {
 import { type ByteRange, contentRange, type RangeOutcome } from '@cairn/wire'
 import { invalidRange, preconditionFailed } from '../errors.ts'
 
-export type AnyContext = RequestContext<unknown, unknown, unknown>
+export type EdgeRequestContext = RequestContext<unknown, unknown, unknown>
 
 /** Bytes and what is known of them. */
 export interface Representation {
@@ -43,7 +43,7 @@ export interface Serving {
 }
 
 /** Decides from the headers, and counts. */
-export function serve(context: AnyContext, what: Representation, serving: Serving): IngressResponse {
+export function serve(context: EdgeRequestContext, what: Representation, serving: Serving): IngressResponse {
   const { headers } = context
   if (what.status !== 200 || !isSelective(headers)) return serveAll(context, what, serving)
   const { method } = context
@@ -63,7 +63,7 @@ export function serve(context: AnyContext, what: Representation, serving: Servin
 }
 
 function serveRange(
-  context: AnyContext,
+  context: EdgeRequestContext,
   what: Representation,
   selection: Exclude<RangeOutcome, { kind: 'unsatisfiable' }>,
   serving: Serving,
@@ -89,7 +89,7 @@ export function isMultiple(range: string | undefined): boolean {
 
 /** 416, and how much there is. */
 export function unsatisfiable(
-  { corrId }: AnyContext,
+  { corrId }: EdgeRequestContext,
   size: number | undefined,
   { metrics }: Pick<Serving, 'metrics'>,
   detail: string,
@@ -105,7 +105,7 @@ function typeHeaders({ type }: Representation): string[] {
   return type === undefined ? [] : ['Content-Type', type]
 }
 
-function serveAll(context: AnyContext, what: Representation, serving: Serving): IngressResponse {
+function serveAll(context: EdgeRequestContext, what: Representation, serving: Serving): IngressResponse {
   const { status, size } = what
   const headers = [...what.headers, ...typeHeaders(what)]
   const hasNoBody = status === 204 || status === 205
@@ -120,7 +120,12 @@ function serveAll(context: AnyContext, what: Representation, serving: Serving): 
   return { status, headers: [...headers, 'Content-Length', String(size)], body }
 }
 
-function servePart(context: AnyContext, what: Representation, range: ByteRange, serving: Serving): IngressResponse {
+function servePart(
+  context: EdgeRequestContext,
+  what: Representation,
+  range: ByteRange,
+  serving: Serving,
+): IngressResponse {
   const length = rangeLength(range)
   const headers = [...what.headers, ...typeHeaders(what), 'Content-Range', contentRange(what.size, range)]
   countPart(serving, length)
@@ -134,7 +139,7 @@ function servePart(context: AnyContext, what: Representation, range: ByteRange, 
 }
 
 function serveParts(
-  { corrId, method }: AnyContext,
+  { corrId, method }: EdgeRequestContext,
   what: Representation,
   ranges: readonly ByteRange[],
   serving: Serving,

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseCacheControl, parseTargeted } from './cache-control.ts'
-import { cacheStatus } from './cache-status.ts'
-import { invalidatedBy } from './invalidation.ts'
-import { mayStandIn, requestDirectives, useOf, validatorsOf } from './reuse.ts'
-import { ageMs, freshnessOf, type Headers } from './stored-response.ts'
-import { isStorable, keptHeaders, passedNames, updatedHeaders, varyOf } from './storing.ts'
-import { isSelected, selectingOf } from './vary.ts'
+import { cacheStatus, isSelected, mayStandIn, requestDirectives, selectingOf, useOf, validatorsOf } from './reuse.ts'
+import { ageMs, freshnessOf, type HeaderMap } from './stored-response.ts'
+import { invalidatedBy, isStorable, keptHeaders, passedNames, updatedHeaders, varyOf } from './storing.ts'
 
 /** Wed, 15 Nov 2023 00:00:00 GMT */
 const NOW = 1_700_006_400_000
 const DATE = 'Wed, 15 Nov 2023 00:00:00 GMT'
 
-function freshness(headers: Headers, status = 200, requestedAt = NOW) {
+function freshness(headers: HeaderMap, status = 200, requestedAt = NOW) {
   return freshnessOf({ status, headers, requestedAt, receivedAt: NOW })
 }
 
@@ -70,7 +67,7 @@ describe('CDN-Cache-Control', () => {
 
 describe('lifetime', () => {
   const lastYear = 'Tue, 15 Nov 2022 00:00:00 GMT'
-  const rows: readonly (readonly [Headers, seconds: number, status?: number])[] = [
+  const rows: readonly (readonly [HeaderMap, seconds: number, status?: number])[] = [
     [{ 'cache-control': 's-maxage=30, max-age=60' }, 30],
     [{ 'cache-control': 'max-age=60', expires: lastYear }, 60],
     [{ 'cache-control': "max-age='60'", expires: 'Thu, 01 Jan 2037 00:00:00 GMT' }, 0],
@@ -112,7 +109,7 @@ describe('age', () => {
 const GET = { method: 'GET', hasAuthorization: false, noStore: false }
 
 describe('storing', () => {
-  const rows: readonly (readonly [why: string, status: number, Headers, boolean, Partial<typeof GET>?])[] = [
+  const rows: readonly (readonly [why: string, status: number, HeaderMap, boolean, Partial<typeof GET>?])[] = [
     ['explicit lifetime', 200, { 'cache-control': 'max-age=1' }, true],
     ['nothing said, but a status that may be guessed about', 200, {}, true],
     ['nothing said, other status', 500, {}, false],

@@ -3,11 +3,11 @@ import { parseHttpDate } from '@cairn/wire'
 import { type Directives, parseCacheControl, parseTargeted, SECONDS_MAX } from './cache-control.ts'
 
 /** Lower-case names, one value each. */
-export type Headers = Readonly<Record<string, string>>
+export type HeaderMap = Readonly<Record<string, string>>
 
 export interface ResponseHead {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: HeaderMap
   /** Wall milliseconds: when the request for it left, and when its header came. */
   readonly requestedAt: number
   readonly receivedAt: number
@@ -30,7 +30,7 @@ export interface Freshness {
 }
 
 /** The directives this cache goes by. */
-export function directivesOf(headers: Headers): { readonly directives: Directives; readonly isTargeted: boolean } {
+export function directivesOf(headers: HeaderMap): { readonly directives: Directives; readonly isTargeted: boolean } {
   const targeted = parseTargeted(headers['cdn-cache-control'])
   if (targeted !== undefined) return { directives: targeted, isTargeted: true }
   return { directives: parseCacheControl(headers['cache-control']), isTargeted: false }
@@ -64,7 +64,7 @@ export function freshnessOf(head: ResponseHead): Freshness {
 }
 
 /** `Pragma: no-cache` of an origin that knows no Cache-Control. */
-function isPragmaOnly(headers: Headers): boolean {
+function isPragmaOnly(headers: HeaderMap): boolean {
   return headers['cache-control'] === undefined && /\bno-cache\b/i.test(headers['pragma'] ?? '')
 }
 

@@ -1,6 +1,21 @@
 /** Whether a response may be kept (RFC 9111 §3), and which of its fields. */
 import { splitList } from './cache-control.ts'
-import { directivesOf, type Headers, isHeuristic } from './stored-response.ts'
+import { directivesOf, type HeaderMap, isHeuristic } from './stored-response.ts'
+
+// What an unsafe request makes invalid (RFC 9111 §4.4).
+
+/**
+ * The URLs whose stored responses go: the target, and what `Location` and `Content-Location` name on the same origin.
+ * None after an answer that is an error.
+ */
+export function invalidatedBy(target: URL, status: number, headers: HeaderMap): readonly URL[] {
+  if (status < 200 || status >= 400) return []
+  const named = [headers['location'], headers['content-location']].flatMap((value) => {
+    const url = value === undefined ? null : URL.parse(value, target)
+    return url !== null && url.origin === target.origin ? [url] : []
+  })
+  return [target, ...named]
+}
 
 export interface StorableRequest {
   readonly method: string
@@ -15,7 +30,7 @@ const UNDERSTOOD: ReadonlySet<number> = new Set([
 ])
 
 /** Whether it may be kept, in whatever state: a stale one may still be validated, or shared by those who wait for it. */
-export function isStorable(request: StorableRequest, status: number, headers: Headers): boolean {
+export function isStorable(request: StorableRequest, status: number, headers: HeaderMap): boolean {
   const { directives } = directivesOf(headers)
   if (request.method !== 'GET' || request.noStore) return false
   // Nobody asked for a part, and a 304 or an interim answer is no answer to what was asked.
@@ -34,13 +49,13 @@ export function isStorable(request: StorableRequest, status: number, headers: He
 }
 
 /** The header fields that select the response, in lower case and order; `*` where no request can be known to match. */
-export function varyOf(headers: Headers): '*' | readonly string[] {
+export function varyOf(headers: HeaderMap): '*' | readonly string[] {
   const names = splitList(headers['vary'] ?? '').map((name) => name.toLowerCase())
   return names.includes('*') ? '*' : [...new Set(names)].sort()
 }
 
 /** The request fields that tell one response of a key from another: what it varies on, and the coding of a coded one. */
-export function selectingNames(headers: Headers): readonly string[] {
+export function selectingNames(headers: HeaderMap): readonly string[] {
   const vary = varyOf(headers)
   const names = vary === '*' ? [] : vary
   if (headers['content-encoding'] === undefined || names.includes('accept-encoding')) return names
@@ -112,7 +127,7 @@ export function passedNames(listed: readonly string[]): ReadonlySet<string> {
 }
 
 /** What of a response is kept and handed on. */
-export function keptHeaders(headers: Headers, passed: ReadonlySet<string>): Headers {
+export function keptHeaders(headers: HeaderMap, passed: ReadonlySet<string>): HeaderMap {
   const { directives } = directivesOf(headers)
   const dropped = new Set([
     ...splitList(headers['connection'] ?? '').map((name) => name.toLowerCase()),
@@ -126,7 +141,7 @@ export function keptHeaders(headers: Headers, passed: ReadonlySet<string>): Head
 const OF_THE_BYTES: readonly string[] = ['content-encoding', 'content-type', 'content-md5', 'content-range', 'etag']
 
 /** The stored fields, brought up to date by a 304. */
-export function updatedHeaders(stored: Headers, fresh: Headers): Headers {
+export function updatedHeaders(stored: HeaderMap, fresh: HeaderMap): HeaderMap {
   const changed = Object.entries(fresh).filter(([name]) => name === 'content-type' || !OF_THE_BYTES.includes(name))
   // An age says how old the answer that carries it was.
   const { age: _age, ...rest } = stored

@@ -8,7 +8,7 @@
  */
 import { CairnError, Closeable, Semaphore } from '@cairn/kernel'
 import { makeDirectories, type Platform } from '@cairn/platform'
-import { type ChunkBytes, Storage, type TableChange } from '@cairn/store'
+import { type ChunkBytes, DriveStore, type TableChange } from '@cairn/store'
 import { type Address, addressOf, type ByteRange, blake3 } from '@cairn/wire'
 import { CHUNK_BYTES, decodeEntry, encodeEntry, type StoredBody, type StoredEntry } from './entry.ts'
 import * as core from './entry-table-core.ts'
@@ -30,7 +30,7 @@ export interface CasOptions {
 export class Cas extends Closeable {
   readonly bytesMax: number
   readonly #platform: Platform
-  readonly #storage: Storage
+  readonly #storage: DriveStore
   /** One write of the records at a time: whoever has waited for it knows that everything before it is written. */
   readonly #turn = new Semaphore(1)
   /** What the records have and the table does not: it could be read again one day, and would be back. */
@@ -39,7 +39,7 @@ export class Cas extends Closeable {
   /** Chunks of a former life are looked through once. */
   #orphansAfter: Address | undefined | 'done'
 
-  private constructor(platform: Platform, options: CasOptions, storage: Storage) {
+  private constructor(platform: Platform, options: CasOptions, storage: DriveStore) {
     super(platform, `cas ${options.path}`)
     this.#platform = platform
     this.bytesMax = options.bytesMax
@@ -51,7 +51,7 @@ export class Cas extends Closeable {
     const { path, bytesMax, cacheBytes, ioTimeoutMs } = options
     await makeDirectories(platform.disk, path)
     const segmentBytes = Math.min(64 * 1024 * 1024, Math.max(2 * 1024 * 1024, Math.floor(bytesMax / 16)))
-    const storage = await Storage.open(platform, {
+    const storage = await DriveStore.open(platform, {
       path,
       cacheBytes,
       ioTimeoutMs,

@@ -1,7 +1,7 @@
 /** What the cache keeps: bodies as chunks, and what was said about them. */
 import type { Address } from '@cairn/wire'
-import { type Freshness, freshnessOf, type Headers } from '../caching/stored-response.ts'
-import type { Selecting } from '../caching/vary.ts'
+import type { Selecting } from '../caching/reuse.ts'
+import { type Freshness, freshnessOf, type HeaderMap } from '../caching/stored-response.ts'
 
 /** Bytes that are here, cut into chunks of `CHUNK_BYTES`; the last is shorter. */
 export interface StoredBody {
@@ -14,7 +14,7 @@ export interface StoredEntry {
   /** What was asked for; several entries of one key differ in what they were selected by. */
   readonly key: string
   readonly status: number
-  readonly headers: Headers
+  readonly headers: HeaderMap
   readonly selecting: Selecting
   readonly requestedAt: number
   readonly receivedAt: number

@@ -15,12 +15,12 @@ export interface SealedChunk {
   readonly bytes: Uint8Array
 }
 
-interface Slot {
+interface ChunkSlot {
   bytes: Uint8Array | undefined
   id: Address | undefined
 }
 
-type Progress =
+type BodyProgress =
   | { readonly tag: 'growing'; readonly length: number }
   | { readonly tag: 'ended'; readonly length: number }
   | { readonly tag: 'failed'; readonly error: CairnError }
@@ -29,8 +29,8 @@ type Progress =
 export type ReadChunk = (id: Address) => Promise<{ readonly bytes: Uint8Array } & Disposable>
 
 export class GrowingBody {
-  readonly #progress = new Watch<Progress>({ tag: 'growing', length: 0 })
-  readonly #slots: Slot[] = []
+  readonly #progress = new Watch<BodyProgress>({ tag: 'growing', length: 0 })
+  readonly #slots: ChunkSlot[] = []
   readonly #read: ReadChunk
   #tail: Uint8Array
   #tailLength = 0
@@ -111,7 +111,7 @@ export class GrowingBody {
     }
   }
 
-  async #readKept({ id }: Slot): Promise<{ readonly bytes: Uint8Array } & Disposable> {
+  async #readKept({ id }: ChunkSlot): Promise<{ readonly bytes: Uint8Array } & Disposable> {
     if (id === undefined) throw new CairnError('Internal', 'A chunk of a growing body is neither here nor kept.')
     return await this.#read(id)
   }

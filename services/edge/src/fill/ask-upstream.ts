@@ -1,17 +1,62 @@
 /** One question to an upstream, asked up to three times, and the answer as far as its header. */
-import { CairnError, Deadline, isKind, type Random, type RetryPolicy, type Runtime, retry } from '@cairn/kernel'
+import {
+  CairnError,
+  Cancel,
+  type Clock,
+  Deadline,
+  isKind,
+  type Random,
+  type RetryPolicy,
+  type Runtime,
+  retry,
+  type Timer,
+  timedOut,
+} from '@cairn/kernel'
 import type { IncomingResponse, InterimListener, Transport } from '@cairn/platform'
 import { matchesWeakly, parseEntityTag } from '@cairn/wire'
-import { directivesOf, type Headers, type ResponseHead } from '../caching/stored-response.ts'
+import { directivesOf, type HeaderMap, type ResponseHead } from '../caching/stored-response.ts'
 import type { EdgeConfig } from '../config.ts'
 import { badUpstream, etagInvalid } from '../errors.ts'
-import { Patience } from './patience.ts'
 
-export interface UpstreamQuestion {
+/** A signal that fires when nothing has happened for a while, or when its parent does. */
+export class IdleTimeout implements Disposable {
+  readonly #clock: Clock
+  readonly #cancel: Cancel
+  readonly #ms: number
+  readonly #operation: string
+  #timer: Timer | undefined
+
+  constructor(clock: Clock, ms: number, operation: string, parent: AbortSignal) {
+    this.#clock = clock
+    this.#ms = ms
+    this.#operation = operation
+    this.#cancel = new Cancel({ signals: [parent] })
+    this.renew()
+  }
+
+  get signal(): AbortSignal {
+    return this.#cancel.signal
+  }
+
+  /** Something happened: the time begins anew. */
+  renew(): void {
+    this.#timer?.cancel()
+    if (this.signal.aborted) return
+    this.#timer = this.#clock.timer(this.#ms, () => this.#cancel.abort(timedOut(this.#operation)))
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.cancel()
+    this.#timer = undefined
+    this.#cancel[Symbol.dispose]()
+  }
+}
+
+export interface UpstreamRequest {
   readonly route: string
   readonly method: string
   readonly url: URL
-  readonly headers: Headers
+  readonly headers: HeaderMap
   readonly body?: Uint8Array | undefined
   /** The entity tag a 304 would be about, if a stored response is asked about. */
   readonly storedTag: string | undefined
@@ -24,10 +69,10 @@ export interface UpstreamQuestion {
 export interface UpstreamAnswer {
   readonly head: ResponseHead
   readonly response: IncomingResponse
-  readonly patience: Patience
+  readonly idleTimeout: IdleTimeout
 }
 
-export interface Asking {
+export interface UpstreamDependencies {
   readonly runtime: Runtime
   readonly transport: Transport
   readonly config: EdgeConfig
@@ -37,8 +82,8 @@ export interface Asking {
 const TRANSIENT: readonly number[] = [503, 504]
 
 export async function askUpstream(
-  { runtime, transport, config }: Asking,
-  question: UpstreamQuestion,
+  { runtime, transport, config }: UpstreamDependencies,
+  question: UpstreamRequest,
   signal: AbortSignal,
 ): Promise<UpstreamAnswer> {
   const policy = retryPolicy(config)
@@ -57,7 +102,7 @@ export async function askUpstream(
 }
 
 /** An error its origin gave a lifetime is an answer, not an accident. */
-function isDeliberate(headers: Headers): boolean {
+function isDeliberate(headers: HeaderMap): boolean {
   const { directives } = directivesOf(headers)
   return directives.has('max-age') || directives.has('s-maxage') || headers['expires'] !== undefined
 }
@@ -71,21 +116,21 @@ function retryPolicy({ retry: { live_fill: row } }: EdgeConfig): RetryPolicy {
 }
 
 async function askOnce(
-  { runtime, transport, config }: Asking,
-  question: UpstreamQuestion,
+  { runtime, transport, config }: UpstreamDependencies,
+  question: UpstreamRequest,
   signal: AbortSignal,
 ): Promise<UpstreamAnswer> {
   const { route, method, url, headers, body, onInterim } = question
-  const patience = new Patience(runtime.clock, config.fill_timeout, 'the upstream', signal)
+  const idleTimeout = new IdleTimeout(runtime.clock, config.fill_timeout, 'the upstream', signal)
   const requestedAt = runtime.clock.wall()
   runtime.metrics.count('edge_live_fill_attempts_total', { route })
   try {
     const deadline = Deadline.after(runtime.clock, config.fill_body_timeout)
-    const asked = { method, url, headers, deadline, signal: patience.signal, onInterim }
+    const asked = { method, url, headers, deadline, signal: idleTimeout.signal, onInterim }
     const response = await transport.request(body === undefined ? asked : { ...asked, body })
-    patience.renew()
+    idleTimeout.renew()
     const head = { status: response.status, headers: response.headers, requestedAt, receivedAt: runtime.clock.wall() }
-    const answer = { head, response, patience }
+    const answer = { head, response, idleTimeout }
     try {
       checkTags(question, head)
     } catch (error) {
@@ -94,20 +139,20 @@ async function askOnce(
     }
     return answer
   } catch (error) {
-    patience[Symbol.dispose]()
+    idleTimeout[Symbol.dispose]()
     if (isKind(error, 'Timeout') && error.status === 504) runtime.metrics.count('io_timeouts_total', { op: 'fill' })
     throw error
   }
 }
 
 /** Nothing more of it is wanted. */
-export function giveUp({ response, patience }: UpstreamAnswer): void {
+export function giveUp({ response, idleTimeout }: UpstreamAnswer): void {
   response.body.cancel()
-  patience[Symbol.dispose]()
+  idleTimeout[Symbol.dispose]()
 }
 
 /** A tag that cannot be compared, or a 304 about something else, would make a lie of every answer built on it. */
-function checkTags({ storedTag, isValidation }: UpstreamQuestion, { status, headers }: ResponseHead): void {
+function checkTags({ storedTag, isValidation }: UpstreamRequest, { status, headers }: ResponseHead): void {
   const { etag } = headers
   const tag = etag === undefined ? undefined : parseEntityTag(etag)
   if (etag !== undefined && tag === undefined) throw etagInvalid('sent an ETag that is none')
@@ -119,12 +164,16 @@ function checkTags({ storedTag, isValidation }: UpstreamQuestion, { status, head
 }
 
 /** The body, piece by piece, each within `fill_timeout` of the one before; counted as it comes. */
-export async function* bodyOf({ runtime }: Pick<Asking, 'runtime'>, route: string, answer: UpstreamAnswer) {
-  const { response, patience } = answer
+export async function* bodyOf(
+  { runtime }: Pick<UpstreamDependencies, 'runtime'>,
+  route: string,
+  answer: UpstreamAnswer,
+) {
+  const { response, idleTimeout } = answer
   const labels = { route }
   try {
     for await (const piece of response.body) {
-      patience.renew()
+      idleTimeout.renew()
       runtime.metrics.count('edge_bytes_in_total', labels, piece.length)
       yield piece
     }

@@ -1,15 +1,14 @@
 /** The work of a fill from an upstream: ask, judge, keep. Runs on a fill worker. */
 import { type Bus, type CairnError, toCairnError } from '@cairn/kernel'
 import { formatHttpDate } from '@cairn/wire'
-import { mayStandIn, validatorsOf } from '../caching/reuse.ts'
-import type { Headers, ResponseHead } from '../caching/stored-response.ts'
+import { type FieldOf, mayStandIn, selectingOf, validatorsOf } from '../caching/reuse.ts'
+import type { HeaderMap, ResponseHead } from '../caching/stored-response.ts'
 import { isStorable, keptHeaders, type StorableRequest, selectingNames, updatedHeaders } from '../caching/storing.ts'
-import { type FieldOf, selectingOf } from '../caching/vary.ts'
 import { BodyWriter } from '../cas/body-writer.ts'
 import type { Cas } from '../cas/cas.ts'
 import { entryId, makeEntry, type StoredEntry } from '../cas/entry.ts'
 import type { EdgeEvents } from '../events.ts'
-import { type Asking, askUpstream, bodyOf, giveUp, type UpstreamAnswer } from './ask-upstream.ts'
+import { askUpstream, bodyOf, giveUp, type UpstreamAnswer, type UpstreamDependencies } from './ask-upstream.ts'
 import type { Fill, FillWork, Growth } from './fill.ts'
 import type { Fills } from './fills.ts'
 import type { UpstreamRoute } from './upstream-route.ts'
@@ -22,24 +21,24 @@ export interface UpstreamFill {
   readonly url: URL
   readonly method: 'GET' | 'HEAD'
   /** As the upstream is sent them, without validators. */
-  readonly headers: Headers
+  readonly headers: HeaderMap
   readonly fieldOf: FieldOf
   readonly storable: StorableRequest
   /** To be asked about. */
   readonly stored: StoredEntry | undefined
 }
 
-export interface FillSurroundings {
-  readonly asking: () => Asking
+export interface FillDependencies {
+  readonly upstream: () => UpstreamDependencies
   readonly cas: Cas
   readonly fills: Fills
   readonly events: Bus<EdgeEvents>
   readonly isAmnesiac: boolean
 }
 
-export function fillUpstream(around: FillSurroundings, wanted: UpstreamFill): FillWork {
+export function fillUpstream(around: FillDependencies, wanted: UpstreamFill): FillWork {
   return async (fill, signal) => {
-    const asking = around.asking()
+    const asking = around.upstream()
     const { clock, metrics } = asking.runtime
     const beganAt = clock.now()
     const { route } = wanted
@@ -80,8 +79,8 @@ function standsIn({ kind, code }: CairnError, stored: StoredEntry, now: number):
 }
 
 async function settle(
-  around: FillSurroundings,
-  asking: Asking,
+  around: FillDependencies,
+  asking: UpstreamDependencies,
   fill: Fill,
   wanted: UpstreamFill,
   answer: UpstreamAnswer,
@@ -113,8 +112,8 @@ async function settle(
 }
 
 async function keep(
-  around: FillSurroundings,
-  asking: Asking,
+  around: FillDependencies,
+  asking: UpstreamDependencies,
   fill: Fill,
   wanted: UpstreamFill,
   answer: UpstreamAnswer,
@@ -156,7 +155,7 @@ async function keep(
 }
 
 /** With the date of its arrival where the upstream gave none (RFC 9110 §6.6.1). */
-function datedHeaders({ headers, receivedAt }: ResponseHead, route: UpstreamRoute): Headers {
+function datedHeaders({ headers, receivedAt }: ResponseHead, route: UpstreamRoute): HeaderMap {
   const kept = keptHeaders(headers, route.responseNames)
   return kept['date'] === undefined ? { ...kept, date: formatHttpDate(Math.floor(receivedAt / 1000)) } : kept
 }
@@ -167,7 +166,7 @@ function isOvertaken(cas: Cas, entry: StoredEntry): boolean {
   return cas.entriesOf(entry.key).some((other) => other.requestedAt > entry.requestedAt && entryId(other) === id)
 }
 
-function declaredLength(headers: Headers): number | undefined {
+function declaredLength(headers: HeaderMap): number | undefined {
   const text = headers['content-length']
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }

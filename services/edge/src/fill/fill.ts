@@ -1,8 +1,8 @@
 /** One fill: what it is doing, and everybody who reads along. */
 import { CairnError, Watch } from '@cairn/kernel'
 import type { InterimListener } from '@cairn/platform'
+import type { Selecting } from '../caching/reuse.ts'
 import type { ResponseHead } from '../caching/stored-response.ts'
-import type { Selecting } from '../caching/vary.ts'
 import type { StoredEntry } from '../cas/entry.ts'
 import type { GrowingBody } from '../cas/growing-body.ts'
 import type { UpstreamAnswer } from './ask-upstream.ts'

@@ -2,25 +2,24 @@
 import { CairnError, type Runtime } from '@cairn/kernel'
 import { empty, type Inflate, type IngressResponse, judgeConditions, openCoded } from '@cairn/platform'
 import { addressOf, entityTagOf, parseHttpDate } from '@cairn/wire'
-import { accepts, knownCoding } from '../answers/accept-encoding.ts'
-import { cachingHeaders, growingHeaders, headerArray, toldOf, withVary } from '../answers/entry-answer.ts'
-import { SANDBOXED } from '../answers/guard-headers.ts'
-import { type AnyContext, collect, inMemory, type Serving, serve } from '../answers/serve.ts'
-import type { CacheOutcome } from '../caching/cache-status.ts'
-import { freshnessOf, type Headers, type ResponseHead } from '../caching/stored-response.ts'
+import { ageAndCacheHeaders, cachingHeaders, growingHeaders, headerArray, withVary } from '../answers/entry-answer.ts'
+import { accepts, knownCoding, SANDBOXED } from '../answers/response-headers.ts'
+import { collect, type EdgeRequestContext, inMemory, type Serving, serve } from '../answers/serve.ts'
+import type { CacheOutcome } from '../caching/reuse.ts'
+import { freshnessOf, type HeaderMap, type ResponseHead } from '../caching/stored-response.ts'
 import type { EdgeConfig } from '../config.ts'
 import { badUpstream, inflatesTooFar, preconditionFailed } from '../errors.ts'
 import type { UpstreamRoute } from './upstream-route.ts'
 
 /** Whom it is for. */
-export interface Asked {
-  readonly context: AnyContext
+export interface PassOnRequest {
+  readonly context: EdgeRequestContext
   readonly config: EdgeConfig
   readonly route: UpstreamRoute
   readonly acceptEncoding: string | undefined
 }
 
-export interface PassingMachine {
+export interface PassOnDependencies {
   readonly runtime: Runtime
   readonly inflate: Inflate
 }
@@ -29,27 +28,27 @@ export interface PassingMachine {
 export interface Passing {
   readonly head: ResponseHead
   /** Those of its headers that are kept. */
-  readonly headers: Headers
+  readonly headers: HeaderMap
   readonly length: string | undefined
   readonly body: AsyncIterable<Uint8Array> | undefined
   /** Of the body that nobody reads. */
   readonly letGo: () => void
 }
 
-export function servingOf({ clock, metrics }: Runtime, { config, route }: Asked): Serving {
+export function servingOf({ clock, metrics }: Runtime, { config, route }: PassOnRequest): Serving {
   return { metrics, nowMs: clock.wall(), multiRange: config.http.enable_multi_range, route: route.name }
 }
 
 /** An answer that is not stored, or not yet: as it comes, and 304 to whoever has it. */
 export function passOn(
-  machine: PassingMachine,
-  asked: Asked,
+  machine: PassOnDependencies,
+  asked: PassOnRequest,
   { head, headers, length, body, letGo }: Passing,
   outcome: CacheOutcome,
 ): IngressResponse | Promise<IngressResponse> {
   const { context } = asked
   const { status } = head
-  const told = toldOf(freshnessOf(head), machine.runtime.clock.wall(), outcome)
+  const told = ageAndCacheHeaders(freshnessOf(head), machine.runtime.clock.wall(), outcome)
   const coding = knownCoding(headers['content-encoding'])
   const isBodyless = status === 204 || status === 205 || status === 304
   if (coding !== undefined && body !== undefined && !isBodyless && !accepts(asked.acceptEncoding, coding))
@@ -69,14 +68,14 @@ export function passOn(
 
 interface Coded {
   readonly status: number
-  readonly headers: Headers
+  readonly headers: HeaderMap
   readonly body: AsyncIterable<Uint8Array>
 }
 
 /** The same without its coding, for a client that does not take it: another representation, with another tag. */
 export async function decoded(
-  { runtime, inflate }: PassingMachine,
-  asked: Asked,
+  { runtime, inflate }: PassOnDependencies,
+  asked: PassOnRequest,
   { status, headers, body }: Coded,
   told: readonly string[],
 ): Promise<IngressResponse> {
@@ -105,7 +104,7 @@ export async function decoded(
 }
 
 /** What the client's conditions come to, for what the upstream just sent us and we do not keep. */
-function judged({ method, headers }: AnyContext, head: ResponseHead): ReturnType<typeof judgeConditions> {
+function judged({ method, headers }: EdgeRequestContext, head: ResponseHead): ReturnType<typeof judgeConditions> {
   if (head.status !== 200) return 'proceed'
   const nowMs = head.receivedAt
   const { etag, 'last-modified': modified } = head.headers

@@ -9,23 +9,29 @@
  */
 import { CairnError, Cancel, Deadline, type Runtime } from '@cairn/kernel'
 import type { Inflate, IngressResponse, InterimListener } from '@cairn/platform'
-import { accepts, knownCoding, preferredCoding } from '../answers/accept-encoding.ts'
-import { type EntryAnswers, headerArray, toldOf } from '../answers/entry-answer.ts'
-import { type AnyContext, serve } from '../answers/serve.ts'
-import type { CacheOutcome } from '../caching/cache-status.ts'
-import { invalidatedBy } from '../caching/invalidation.ts'
-import { mayStandIn, type RequestDirectives, requestDirectives, useOf } from '../caching/reuse.ts'
-import { freshnessOf, type Headers, ttlMs } from '../caching/stored-response.ts'
-import { keptHeaders } from '../caching/storing.ts'
-import { type FieldOf, isSelected, selectingOf } from '../caching/vary.ts'
+import { ageAndCacheHeaders, type EntryAnswers, headerArray } from '../answers/entry-answer.ts'
+import { accepts, knownCoding, preferredCoding } from '../answers/response-headers.ts'
+import { type EdgeRequestContext, serve } from '../answers/serve.ts'
+import {
+  type CacheOutcome,
+  type FieldOf,
+  isSelected,
+  mayStandIn,
+  type RequestDirectives,
+  requestDirectives,
+  selectingOf,
+  useOf,
+} from '../caching/reuse.ts'
+import { freshnessOf, type HeaderMap, ttlMs } from '../caching/stored-response.ts'
+import { invalidatedBy, keptHeaders } from '../caching/storing.ts'
 import type { StoredEntry } from '../cas/entry.ts'
 import type { EdgeConfig } from '../config.ts'
 import { badUpstream, methodNotAllowed, notAllowed, notCached } from '../errors.ts'
 import { askUpstream, bodyOf, giveUp, type UpstreamAnswer } from './ask-upstream.ts'
 import type { Fill, FillState, Growth } from './fill.ts'
-import { type FillSurroundings, fillUpstream, type UpstreamFill } from './fill-upstream.ts'
+import { type FillDependencies, fillUpstream, type UpstreamFill } from './fill-upstream.ts'
 import { isFinal, type Joined } from './fills.ts'
-import { type Asked, decoded, type Passing, passOn, servingOf } from './pass-on.ts'
+import { decoded, type Passing, type PassOnRequest, passOn, servingOf } from './pass-on.ts'
 import type { UpstreamRoute } from './upstream-route.ts'
 
 /** Another client's answer was private, or selected by something else; after this many, something is odd. */
@@ -33,7 +39,7 @@ const JOINS_MAX = 4
 /** For the disk to take the rest of a response that is all here. */
 const SETTLE_MS = 250
 
-export interface UpstreamAnswersOptions extends FillSurroundings {
+export interface UpstreamAnswersOptions extends FillDependencies {
   readonly runtime: Runtime
   readonly config: () => EdgeConfig
   readonly entries: EntryAnswers
@@ -41,10 +47,10 @@ export interface UpstreamAnswersOptions extends FillSurroundings {
 }
 
 /** What a request asks for, worked out once. */
-interface Wanted extends Asked {
+interface WantedResponse extends PassOnRequest {
   readonly url: URL
   readonly key: string
-  readonly headers: Headers
+  readonly headers: HeaderMap
   readonly fieldOf: FieldOf
   readonly request: RequestDirectives
 }
@@ -52,21 +58,21 @@ interface Wanted extends Asked {
 type Why = Extract<CacheOutcome, { tag: 'forwarded' }>['why']
 
 export class UpstreamAnswers {
-  readonly #around: UpstreamAnswersOptions
+  readonly #options: UpstreamAnswersOptions
 
   constructor(around: UpstreamAnswersOptions) {
-    this.#around = around
+    this.#options = around
   }
 
   /** At once where a stored response will do. */
-  answer(context: AnyContext, route: UpstreamRoute, path: string): IngressResponse | Promise<IngressResponse> {
+  answer(context: EdgeRequestContext, route: UpstreamRoute, path: string): IngressResponse | Promise<IngressResponse> {
     return this.#answer(this.#wanted(context, route, path), true)
   }
 
-  #answer(wanted: Wanted, mayWait: boolean): IngressResponse | Promise<IngressResponse> {
+  #answer(wanted: WantedResponse, mayWait: boolean): IngressResponse | Promise<IngressResponse> {
     const { request, key, config } = wanted
-    const now = this.#around.runtime.clock.wall()
-    const entries = this.#around.cas.entriesOf(key)
+    const now = this.#options.runtime.clock.wall()
+    const entries = this.#options.cas.entriesOf(key)
     const entry = selectEntry(entries, wanted.fieldOf)
     const use = entry === undefined ? 'validate' : useOf(entry.freshness, request, now)
     if (entry !== undefined && use !== 'validate') {
@@ -76,10 +82,10 @@ export class UpstreamAnswers {
     if (request.onlyIfCached) throw notCached()
     if (config.mode === 'offline') return this.#offline(wanted, entry, now)
     const flight = flightKey(wanted, entry ?? entries.at(-1))
-    const settling = mayWait ? this.#around.fills.settling(flight) : undefined
+    const settling = mayWait ? this.#options.fills.settling(flight) : undefined
     if (settling !== undefined) return this.#whenSettled(wanted, settling)
     const why = entry === undefined ? (entries.length > 0 ? 'vary-miss' : 'uri-miss') : whyOf(request)
-    this.#around.runtime.metrics.count('edge_cache_misses_total', { cause: entry === undefined ? 'cold' : 'stale' })
+    this.#options.runtime.metrics.count('edge_cache_misses_total', { cause: entry === undefined ? 'cold' : 'stale' })
     return this.#fill(wanted, entry, why, flight)
   }
 
@@ -87,8 +93,8 @@ export class UpstreamAnswers {
    * A response that is all here is stored as soon as the disk has it: a moment's wait, and the upstream is asked with its
    * validators, or not at all. A disk that takes longer is not waited for.
    */
-  async #whenSettled(wanted: Wanted, fill: Fill): Promise<IngressResponse> {
-    const { clock } = this.#around.runtime
+  async #whenSettled(wanted: WantedResponse, fill: Fill): Promise<IngressResponse> {
+    const { clock } = this.#options.runtime
     const { signal } = wanted.context
     using cancel = new Cancel({ signals: [signal], deadline: Deadline.after(clock, SETTLE_MS) })
     try {
@@ -100,7 +106,12 @@ export class UpstreamAnswers {
   }
 
   /** An unsafe method: handed on, never kept, and what it may have changed is forgotten. */
-  async pass(context: AnyContext, route: UpstreamRoute, path: string, body: Uint8Array): Promise<IngressResponse> {
+  async pass(
+    context: EdgeRequestContext,
+    route: UpstreamRoute,
+    path: string,
+    body: Uint8Array,
+  ): Promise<IngressResponse> {
     if (!route.passMethods.includes(context.method)) throw methodNotAllowed()
     const wanted = this.#wanted(context, route, path)
     if (wanted.config.mode === 'offline') throw offline()
@@ -109,7 +120,7 @@ export class UpstreamAnswers {
     const { url } = wanted
     const onInterim = this.#informing(wanted)
     const question = { route: route.name, method: context.method, url, headers, body, onInterim }
-    const asking = this.#around.asking()
+    const asking = this.#options.upstream()
     const answer = await askUpstream(asking, { ...question, storedTag: undefined, isValidation: false }, context.signal)
     const gone = invalidatedBy(url, answer.head.status, answer.head.headers)
     if (gone.reduce((sum, each) => sum + this.#invalidate(route, each), 0) > 0) await this.#forget()
@@ -118,7 +129,7 @@ export class UpstreamAnswers {
 
   /** Before the change is told: what was there before it is not back after a restart. */
   async #forget(): Promise<void> {
-    const { cas, runtime } = this.#around
+    const { cas, runtime } = this.#options
     try {
       await cas.writeIndex()
     } catch (error) {
@@ -129,14 +140,14 @@ export class UpstreamAnswers {
 
   /** How much that was. */
   #invalidate(route: UpstreamRoute, url: URL): number {
-    const { cas, fills, runtime } = this.#around
+    const { cas, fills, runtime } = this.#options
     const key = route.key(url)
     const gone = cas.invalidate(key) + fills.invalidate(key)
     if (gone > 0) runtime.metrics.count('edge_invalidations_total', { route: route.name }, gone)
     return gone
   }
 
-  #wanted(context: AnyContext, route: UpstreamRoute, path: string): Wanted {
+  #wanted(context: EdgeRequestContext, route: UpstreamRoute, path: string): WantedResponse {
     const { headers: fields } = context
     const acceptEncoding = fields.get('accept-encoding')
     const coding = preferredCoding(acceptEncoding)
@@ -148,7 +159,7 @@ export class UpstreamAnswers {
     }
     return {
       context,
-      config: this.#around.config(),
+      config: this.#options.config(),
       route,
       url,
       key: route.key(url),
@@ -159,41 +170,49 @@ export class UpstreamAnswers {
     }
   }
 
-  #hit(wanted: Wanted, entry: StoredEntry, now: number): IngressResponse | Promise<IngressResponse> {
-    const { cas, runtime } = this.#around
+  #hit(wanted: WantedResponse, entry: StoredEntry, now: number): IngressResponse | Promise<IngressResponse> {
+    const { cas, runtime } = this.#options
     cas.touch(entry)
     runtime.metrics.count('edge_cache_hits_total', { kind: 'cas' })
     return this.#fromEntry(wanted, entry, { tag: 'hit', ttlMs: ttlMs(entry.freshness, now) })
   }
 
   /** Nobody may be asked: what is here will do, where its origin does not forbid that. */
-  #offline(wanted: Wanted, entry: StoredEntry | undefined, now: number): IngressResponse | Promise<IngressResponse> {
+  #offline(
+    wanted: WantedResponse,
+    entry: StoredEntry | undefined,
+    now: number,
+  ): IngressResponse | Promise<IngressResponse> {
     if (entry === undefined || !mayStandIn(entry.freshness, now)) throw offline()
     const outcome = { tag: 'stood-in', ttlMs: ttlMs(entry.freshness, now), detail: 'offline' } as const
     return this.#fromEntry(wanted, entry, outcome)
   }
 
-  #fromEntry(wanted: Wanted, entry: StoredEntry, outcome: CacheOutcome): IngressResponse | Promise<IngressResponse> {
-    const { entries, runtime, cas } = this.#around
+  #fromEntry(
+    wanted: WantedResponse,
+    entry: StoredEntry,
+    outcome: CacheOutcome,
+  ): IngressResponse | Promise<IngressResponse> {
+    const { entries, runtime, cas } = this.#options
     const { context, acceptEncoding } = wanted
     const what = entries.representation(entry, runtime.clock.wall(), outcome)
     const coding = knownCoding(entry.headers['content-encoding'])
     if (coding === undefined || entry.body.size === 0 || accepts(acceptEncoding, coding))
       return serve(context, what, servingOf(runtime, wanted))
-    const told = toldOf(entry.freshness, runtime.clock.wall(), outcome)
+    const told = ageAndCacheHeaders(entry.freshness, runtime.clock.wall(), outcome)
     const body = cas.read(entry.body, { first: 0, last: entry.body.size - 1 })
-    return decoded(this.#around, wanted, { status: entry.status, headers: entry.headers, body }, told)
+    return decoded(this.#options, wanted, { status: entry.status, headers: entry.headers, body }, told)
   }
 
-  #refresh(wanted: Wanted, entry: StoredEntry): void {
-    const { fills } = this.#around
-    const work = fillUpstream(this.#around, this.#toFill(wanted, entry, 'GET'))
+  #refresh(wanted: WantedResponse, entry: StoredEntry): void {
+    const { fills } = this.#options
+    const work = fillUpstream(this.#options, this.#toFill(wanted, entry, 'GET'))
     const order = { key: flightKey(wanted, entry), route: wanted.route.name, work }
     fills.background(order, wanted.context.draining)
   }
 
   #toFill(
-    { key, route, url, headers, fieldOf, context, request }: Wanted,
+    { key, route, url, headers, fieldOf, context, request }: WantedResponse,
     stored: StoredEntry | undefined,
     method: 'GET' | 'HEAD',
   ): UpstreamFill {
@@ -205,16 +224,22 @@ export class UpstreamAnswers {
     return { key, route, url, method, headers, fieldOf, storable, stored }
   }
 
-  async #fill(wanted: Wanted, entry: StoredEntry | undefined, why: Why, flight: string): Promise<IngressResponse> {
-    const { fills } = this.#around
+  async #fill(
+    wanted: WantedResponse,
+    entry: StoredEntry | undefined,
+    why: Why,
+    flight: string,
+  ): Promise<IngressResponse> {
+    const { fills } = this.#options
     const { context, route } = wanted
     const { signal } = context
     // A HEAD brings no body that could be shared, and an answer for one client is not waited for by others.
     const isHead = context.method === 'HEAD' && entry === undefined
     let isAlone = isHead || wanted.request.directives.has('no-store') || fills.isUnshared(wanted.key)
     let key = flight
-    const mayShare = (state: FillState): boolean => isReusable(state, wanted.request, this.#around.runtime.clock.wall())
-    const work = fillUpstream(this.#around, this.#toFill(wanted, entry, isHead ? 'HEAD' : 'GET'))
+    const mayShare = (state: FillState): boolean =>
+      isReusable(state, wanted.request, this.#options.runtime.clock.wall())
+    const work = fillUpstream(this.#options, this.#toFill(wanted, entry, isHead ? 'HEAD' : 'GET'))
     for (let joins = 1; ; joins += 1) {
       const order = { key, route: route.name, work }
       const leftMs = context.deadline.remaining()
@@ -237,19 +262,19 @@ export class UpstreamAnswers {
   }
 
   /** What the upstream says before its answer goes on to the client, with the headers that its answer may have. */
-  #informing({ context, route }: Wanted): InterimListener {
+  #informing({ context, route }: WantedResponse): InterimListener {
     return (status, headers) => context.inform(status, headerArray(keptHeaders(headers, route.responseNames)))
   }
 
   /** The answer that a state gives us; nothing if it is for somebody else. Lets go of `joined` when that is due. */
   #fromState(
-    wanted: Wanted,
+    wanted: WantedResponse,
     joined: Joined,
     state: FillState,
     why: Why,
   ): IngressResponse | Promise<IngressResponse> | undefined {
     const collapsed = !joined.isFirst
-    const { runtime } = this.#around
+    const { runtime } = this.#options
     switch (state.tag) {
       case 'growing':
       case 'unkept': {
@@ -283,13 +308,13 @@ export class UpstreamAnswers {
 
   /** While it grows, at the pace of the one who reads. */
   #readAlong(
-    wanted: Wanted,
+    wanted: WantedResponse,
     joined: Joined,
     { head, body, length }: Growth,
     outcome: CacheOutcome,
   ): IngressResponse | Promise<IngressResponse> {
     const { context, route } = wanted
-    const { metrics } = this.#around.runtime
+    const { metrics } = this.#options.runtime
     const labels = { route: route.name }
     const letGo = (): void => joined[Symbol.dispose]()
     const read = async function* (): AsyncGenerator<Uint8Array> {
@@ -303,12 +328,16 @@ export class UpstreamAnswers {
       }
     }
     const answer = { head, headers: head.headers, length: length?.toString(), body: read(), letGo }
-    return passOn(this.#around, wanted, answer, outcome)
+    return passOn(this.#options, wanted, answer, outcome)
   }
 
   /** Straight from the upstream to the one who asked. */
-  #private(wanted: Wanted, answer: UpstreamAnswer, outcome: CacheOutcome): IngressResponse | Promise<IngressResponse> {
-    const { runtime } = this.#around
+  #private(
+    wanted: WantedResponse,
+    answer: UpstreamAnswer,
+    outcome: CacheOutcome,
+  ): IngressResponse | Promise<IngressResponse> {
+    const { runtime } = this.#options
     const { head } = answer
     const { 'content-length': said = '' } = head.headers
     const passing: Passing = {
@@ -320,15 +349,15 @@ export class UpstreamAnswers {
       // Nothing was read of it and nobody will. Returning a generator that has not begun runs none of its code.
       letGo: () => giveUp(answer),
     }
-    return passOn(this.#around, wanted, passing, outcome)
+    return passOn(this.#options, wanted, passing, outcome)
   }
 }
 
 /** Whoever wants a part, or has a condition, waits for the end: only then is it known what there is. */
-async function settled({ fill }: Joined, { headers, signal }: AnyContext): Promise<FillState> {
+async function settled({ fill }: Joined, { headers, signal }: EdgeRequestContext): Promise<FillState> {
   const waitsForEnd = ['range', 'if-none-match', 'if-match', 'if-modified-since', 'if-unmodified-since'] as const
-  const isPatient = waitsForEnd.some((name) => headers.slot(name) !== undefined)
-  return await fill.state.until((state) => (isPatient ? isFinal(state) : state.tag !== 'asking'), { signal })
+  const isWaitingForEnd = waitsForEnd.some((name) => headers.slot(name) !== undefined)
+  return await fill.state.until((state) => (isWaitingForEnd ? isFinal(state) : state.tag !== 'asking'), { signal })
 }
 
 /**
@@ -370,11 +399,11 @@ function selectEntry(entries: readonly StoredEntry[], fieldOf: FieldOf): StoredE
 }
 
 /** Requests that a stored response tells apart are filled apart. */
-function flightKey({ key, fieldOf }: Wanted, like: StoredEntry | undefined): string {
+function flightKey({ key, fieldOf }: WantedResponse, like: StoredEntry | undefined): string {
   return like === undefined ? key : `${key}\n${JSON.stringify(selectingOf(namesOf(like), fieldOf))}`
 }
 
-function variantKey({ key, fieldOf }: Wanted, growth: Growth): string {
+function variantKey({ key, fieldOf }: WantedResponse, growth: Growth): string {
   return `${key}\n${JSON.stringify(
     selectingOf(
       growth.selecting.map(([name]) => name),

@@ -1,9 +1,7 @@
 /** One configured upstream: how its URLs, keys and headers are made. */
-
 import { joinUrl } from '@cairn/platform'
 import { passedNames } from '../caching/storing.ts'
-import type { EdgeConfig, RouteConfig } from '../config.ts'
-import { routeConfigs } from '../config.ts'
+import { type EdgeConfig, type RouteConfig, routeConfigs } from '../config.ts'
 
 /** Fields of a request every upstream is told. */
 const FORWARDED: readonly string[] = ['accept']

@@ -3,16 +3,15 @@
  *
  *     memory ─▶ cache ─▶ storage of this node (handed through, not kept) ─▶ a fill from providers, each chunk proved
  */
-
 import type { CallContext, StorageClient } from '@cairn/clients'
 import { type CairnError, Deadline, isKind, type Runtime } from '@cairn/kernel'
 import { type IncomingResponse, type IngressResponse, isSelective } from '@cairn/platform'
 import { type Address, entityTagOf } from '@cairn/wire'
 import { HotBytes } from '../answers/hot-bytes.ts'
 import {
-  type AnyContext,
   collect,
   countOut,
+  type EdgeRequestContext,
   frozen,
   inMemory,
   isMultiple,
@@ -36,7 +35,7 @@ const HOT_MS = 5_000
 /** A body may take as long as its reader; the storage's own limits and the client's still hold. */
 const BODY_MS = 3_600_000
 
-export interface ObjectSurroundings {
+export interface ObjectDependencies {
   readonly runtime: Runtime
   readonly config: () => EdgeConfig
   readonly storage: StorageClient | undefined
@@ -46,7 +45,7 @@ export interface ObjectSurroundings {
 }
 
 /** How an object is presented: the same bytes are an asset under their address and a page under a name. */
-export interface Dress {
+export interface RepresentationHeaders {
   readonly route: string
   /** 200, or 404 for the page that says so. */
   readonly status: number
@@ -61,35 +60,39 @@ interface HotObject {
   readonly type: string | undefined
   readonly disposition: string | undefined
   /** The answer to a request that says nothing else, as it was last dressed. */
-  plain?: { readonly dress: Dress; readonly answer: IngressResponse }
+  plain?: { readonly representation: RepresentationHeaders; readonly answer: IngressResponse }
 }
 
 /** What is known of whoever waits for bytes. */
-type Waiting = Pick<AnyContext, 'corrId' | 'deadline' | 'signal'>
+type WaitingRequest = Pick<EdgeRequestContext, 'corrId' | 'deadline' | 'signal'>
 
 const FROM_MEMORY = { kind: 'memory' }
 
 export class ObjectAnswers {
-  readonly #around: ObjectSurroundings
+  readonly #dependencies: ObjectDependencies
   readonly #hot: HotBytes<HotObject>
 
-  constructor(around: ObjectSurroundings) {
-    this.#around = around
+  constructor(around: ObjectDependencies) {
+    this.#dependencies = around
     this.#hot = new HotBytes(around.runtime.clock, around.config().cas_cache_bytes, HOT_MS)
   }
 
   /** At once where the object is in memory. */
-  answer(context: AnyContext, id: Address, dress: Dress): IngressResponse | Promise<IngressResponse> {
+  answer(
+    context: EdgeRequestContext,
+    id: Address,
+    representation: RepresentationHeaders,
+  ): IngressResponse | Promise<IngressResponse> {
     const hot = this.#hot.get(id)
-    if (hot !== undefined) return this.#fromMemory(context, id, hot, dress)
-    return this.#find(context, id, dress)
+    if (hot !== undefined) return this.#fromMemory(context, id, hot, representation)
+    return this.#find(context, id, representation)
   }
 
   /** All of a small object: a directory, say. `TooLarge` past the bound. */
-  async bytes(context: Waiting, id: Address, bytesMax: number): Promise<Uint8Array> {
+  async bytes(context: WaitingRequest, id: Address, bytesMax: number): Promise<Uint8Array> {
     const hot = this.#hot.get(id)
     if (hot !== undefined) return hot.bytes
-    const [entry] = this.#around.cas.entriesOf(objectKey(id))
+    const [entry] = this.#dependencies.cas.entriesOf(objectKey(id))
     if (entry !== undefined) return await collect(this.#readStored(entry.body), bytesMax)
     const fromStorage = await this.#storedBytes(context, id, bytesMax)
     if (fromStorage !== undefined) return fromStorage
@@ -100,59 +103,72 @@ export class ObjectAnswers {
     throw failureOf(state, id)
   }
 
-  async #storedBytes(context: Waiting, id: Address, bytesMax: number): Promise<Uint8Array | undefined> {
+  async #storedBytes(context: WaitingRequest, id: Address, bytesMax: number): Promise<Uint8Array | undefined> {
     try {
-      return await this.#around.storage?.get(id, bytesMax, this.#callContext(context))
+      return await this.#dependencies.storage?.get(id, bytesMax, this.#callContext(context))
     } catch (error) {
       if (isKind(error, 'NotFound')) return undefined
       throw error
     }
   }
 
-  async #find(context: AnyContext, id: Address, dress: Dress): Promise<IngressResponse> {
-    const { cas, runtime, storage } = this.#around
+  async #find(
+    context: EdgeRequestContext,
+    id: Address,
+    representation: RepresentationHeaders,
+  ): Promise<IngressResponse> {
+    const { cas, runtime, storage } = this.#dependencies
     const [entry] = cas.entriesOf(objectKey(id))
     if (entry !== undefined) {
       cas.touch(entry)
       runtime.metrics.count('edge_cache_hits_total', { kind: 'cas' })
-      return serve(context, this.#stored(entry.body, dress), this.#serving(dress))
+      return serve(context, this.#stored(entry.body, representation), this.#serving(representation))
     }
     if (storage !== undefined) {
-      const answer = await this.#fromStorage(context, storage, id, dress)
+      const answer = await this.#fromStorage(context, storage, id, representation)
       if (answer !== undefined) return answer
     }
-    return await this.#fromProviders(context, id, dress)
+    return await this.#fromProviders(context, id, representation)
   }
 
-  #fromMemory(context: AnyContext, id: Address, hot: HotObject, dress: Dress): IngressResponse {
-    const { metrics } = this.#around.runtime
+  #fromMemory(
+    context: EdgeRequestContext,
+    id: Address,
+    hot: HotObject,
+    representation: RepresentationHeaders,
+  ): IngressResponse {
+    const { metrics } = this.#dependencies.runtime
     metrics.count('edge_cache_hits_total', FROM_MEMORY)
     const isPlain = context.method === 'GET' && !isSelective(context.headers)
-    if (isPlain && hot.plain?.dress === dress) {
-      countOut(metrics, dress.route, hot.bytes.length)
+    if (isPlain && hot.plain?.representation === representation) {
+      countOut(metrics, representation.route, hot.bytes.length)
       return hot.plain.answer
     }
     const { bytes, type, disposition } = hot
-    const isTyped = dress.type !== undefined
+    const isTyped = representation.type !== undefined
     const extra = !isTyped && disposition !== undefined ? ['Content-Disposition', disposition] : []
-    const what = { ...this.#dressed(id, dress, extra), type: dress.type ?? type, ...inMemory(bytes) }
-    const answer = serve(context, what, this.#serving(dress))
-    if (isPlain) hot.plain = { dress, answer: frozen(answer) }
+    const what = {
+      ...this.#represent(id, representation, extra),
+      type: representation.type ?? type,
+      ...inMemory(bytes),
+    }
+    const answer = serve(context, what, this.#serving(representation))
+    if (isPlain) hot.plain = { representation, answer: frozen(answer) }
     return answer
   }
 
   /** The storage decides about conditions and ranges; its tag is ours. */
   async #fromStorage(
-    context: AnyContext,
+    context: EdgeRequestContext,
     storage: StorageClient,
     id: Address,
-    dress: Dress,
+    representation: RepresentationHeaders,
   ): Promise<IngressResponse | undefined> {
-    const { metrics } = this.#around.runtime
+    const { metrics } = this.#dependencies.runtime
     const { headers } = context
-    if (isMultiple(headers.slot('range')) && !this.#around.config().http.enable_multi_range)
+    if (isMultiple(headers.slot('range')) && !this.#dependencies.config().http.enable_multi_range)
       return unsatisfiable(context, undefined, { metrics }, 'One range at a time is answered here.')
-    const asked = conditionsOf(context, dress)
+    const asked = conditionsOf(context, representation)
     const response = await storage.open(id, asked, this.#callContext(context))
     if (response.status === 404) {
       response.body.cancel()
@@ -169,13 +185,13 @@ export class ObjectAnswers {
       const detail = 'None of the bytes is in the range.'
       return unsatisfiable(context, Number.isNaN(size) ? undefined : size, { metrics }, detail)
     }
-    return await this.#handThrough(context, id, dress, response)
+    return await this.#handThrough(context, id, representation, response)
   }
 
   async #handThrough(
-    context: AnyContext,
+    context: EdgeRequestContext,
     id: Address,
-    dress: Dress,
+    representation: RepresentationHeaders,
     response: IncomingResponse,
   ): Promise<IngressResponse> {
     const { status, headers, body } = response
@@ -183,41 +199,46 @@ export class ObjectAnswers {
     if (status === 200 && context.method === 'GET' && Number(length ?? Infinity) <= HOT_BYTES_MAX) {
       const bytes = await collect(body, HOT_BYTES_MAX)
       this.#hot.set(id, { bytes, type, disposition }, bytes.length)
-      return this.#fromMemory(context, id, { bytes, type, disposition }, dress)
+      return this.#fromMemory(context, id, { bytes, type, disposition }, representation)
     }
-    const { headers: own } = this.#dressed(id, dress, [])
+    const { headers: own } = this.#represent(id, representation, [])
     if (status === 304) return { status: 304, headers: own }
-    const { metrics } = this.#around.runtime
+    const { metrics } = this.#dependencies.runtime
     if (status === 206) metrics.count('edge_range_requests_total', { result: '206' })
-    metrics.count('edge_bytes_out_total', { route: dress.route }, Number(length ?? 0))
+    metrics.count('edge_bytes_out_total', { route: representation.route }, Number(length ?? 0))
     const isParts = type?.startsWith('multipart/byteranges') === true
-    const told = ['Content-Type', isParts ? type : (dress.type ?? type ?? 'application/octet-stream')]
+    const told = ['Content-Type', isParts ? type : (representation.type ?? type ?? 'application/octet-stream')]
     if (headers['content-range'] !== undefined) told.push('Content-Range', headers['content-range'])
     if (length !== undefined) told.push('Content-Length', length)
-    if (dress.type === undefined && disposition !== undefined) told.push('Content-Disposition', disposition)
+    if (representation.type === undefined && disposition !== undefined) told.push('Content-Disposition', disposition)
     if (context.method === 'HEAD') body.cancel()
-    const shown = status === 200 ? dress.status : status
+    const shown = status === 200 ? representation.status : status
     return { status: shown, headers: [...own, ...told], ...(context.method === 'HEAD' ? {} : { body }) }
   }
 
-  #joinProviders({ deadline }: Waiting, id: Address): Joined {
-    const { fills, providers } = this.#around
+  #joinProviders({ deadline }: WaitingRequest, id: Address): Joined {
+    const { fills, providers } = this.#dependencies
     if (providers === undefined) throw noSuchObject(id)
     return fills.join({ key: objectKey(id), route: 'b3', work: providers.work(id) }, deadline.remaining())
   }
 
-  async #fromProviders(context: AnyContext, id: Address, dress: Dress): Promise<IngressResponse> {
+  async #fromProviders(
+    context: EdgeRequestContext,
+    id: Address,
+    representation: RepresentationHeaders,
+  ): Promise<IngressResponse> {
     const joined = this.#joinProviders(context, id)
-    this.#around.runtime.metrics.count('edge_cache_misses_total', { cause: 'cold' })
+    this.#dependencies.runtime.metrics.count('edge_cache_misses_total', { cause: 'cold' })
     try {
       const { headers, signal } = context
-      const isPatient = ['range', 'if-none-match', 'if-match'].some((name) => headers.get(name) !== undefined)
-      const isReady = (state: FillState): boolean => (isPatient ? isFinal(state) : state.tag !== 'asking')
+      const isWaitingForEnd = ['range', 'if-none-match', 'if-match'].some((name) => headers.get(name) !== undefined)
+      const isReady = (state: FillState): boolean => (isWaitingForEnd ? isFinal(state) : state.tag !== 'asking')
       const state = await joined.fill.state.until(isReady, { signal })
       if (state.tag === 'growing' || state.tag === 'unkept')
-        return this.#readAlong(context, joined, id, state.growth, dress)
+        return this.#readAlong(context, joined, id, state.growth, representation)
       joined[Symbol.dispose]()
-      if (state.tag === 'stored') return serve(context, this.#stored(state.entry.body, dress), this.#serving(dress))
+      if (state.tag === 'stored')
+        return serve(context, this.#stored(state.entry.body, representation), this.#serving(representation))
       throw failureOf(state, id)
     } catch (error) {
       joined[Symbol.dispose]()
@@ -225,14 +246,20 @@ export class ObjectAnswers {
     }
   }
 
-  #readAlong(context: AnyContext, joined: Joined, id: Address, growth: Growth, dress: Dress): IngressResponse {
+  #readAlong(
+    context: EdgeRequestContext,
+    joined: Joined,
+    id: Address,
+    growth: Growth,
+    representation: RepresentationHeaders,
+  ): IngressResponse {
     const { body, length } = growth
-    const { headers } = this.#dressed(id, dress, dress.type === undefined ? DOWNLOAD : [])
-    const told = [...headers, 'Content-Type', dress.type ?? OCTETS]
+    const { headers } = this.#represent(id, representation, representation.type === undefined ? DOWNLOAD : [])
+    const told = [...headers, 'Content-Type', representation.type ?? OCTETS]
     if (length !== undefined) told.push('Content-Length', String(length))
     if (context.method === 'HEAD') {
       joined[Symbol.dispose]()
-      return { status: dress.status, headers: told }
+      return { status: representation.status, headers: told }
     }
     const read = async function* (): AsyncGenerator<Uint8Array> {
       try {
@@ -241,15 +268,15 @@ export class ObjectAnswers {
         joined[Symbol.dispose]()
       }
     }
-    return { status: dress.status, headers: told, body: read() }
+    return { status: representation.status, headers: told, body: read() }
   }
 
   /** Nobody told the type of what providers sent. */
-  #stored(body: StoredBody, dress: Dress): Representation {
-    const { cas } = this.#around
+  #stored(body: StoredBody, representation: RepresentationHeaders): Representation {
+    const { cas } = this.#dependencies
     return {
-      ...this.#dressed(body.address, dress, dress.type === undefined ? DOWNLOAD : []),
-      type: dress.type ?? OCTETS,
+      ...this.#represent(body.address, representation, representation.type === undefined ? DOWNLOAD : []),
+      type: representation.type ?? OCTETS,
       size: body.size,
       whole: () => {
         const held = cas.hot(body)
@@ -260,22 +287,22 @@ export class ObjectAnswers {
   }
 
   #readStored(body: StoredBody): AsyncIterable<Uint8Array> {
-    return this.#around.cas.read(body, { first: 0, last: body.size - 1 })
+    return this.#dependencies.cas.read(body, { first: 0, last: body.size - 1 })
   }
 
-  #dressed(id: Address, dress: Dress, extra: readonly string[]) {
+  #represent(id: Address, representation: RepresentationHeaders, extra: readonly string[]) {
     const etag = entityTagOf(id)
-    const headers = ['ETag', etag, 'Accept-Ranges', 'bytes', ...dress.headers, ...extra]
-    return { status: dress.status, etag, headers, cachingHeaders: headers }
+    const headers = ['ETag', etag, 'Accept-Ranges', 'bytes', ...representation.headers, ...extra]
+    return { status: representation.status, etag, headers, cachingHeaders: headers }
   }
 
-  #serving({ route }: Dress): Serving {
-    const { clock, metrics } = this.#around.runtime
-    return { metrics, nowMs: clock.wall(), multiRange: this.#around.config().http.enable_multi_range, route }
+  #serving({ route }: RepresentationHeaders): Serving {
+    const { clock, metrics } = this.#dependencies.runtime
+    return { metrics, nowMs: clock.wall(), multiRange: this.#dependencies.config().http.enable_multi_range, route }
   }
 
-  #callContext({ corrId, signal }: Waiting): CallContext {
-    return { deadline: Deadline.after(this.#around.runtime.clock, BODY_MS), corrId, signal }
+  #callContext({ corrId, signal }: WaitingRequest): CallContext {
+    return { deadline: Deadline.after(this.#dependencies.runtime.clock, BODY_MS), corrId, signal }
   }
 }
 
@@ -291,7 +318,10 @@ const CONDITIONS = [
   'if-unmodified-since',
 ] as const
 
-function conditionsOf({ headers, method }: AnyContext, { status }: Dress): Record<string, string> {
+function conditionsOf(
+  { headers, method }: EdgeRequestContext,
+  { status }: RepresentationHeaders,
+): Record<string, string> {
   if (status !== 200) return {}
   const asked: Record<string, string> = {}
   for (const name of CONDITIONS) {

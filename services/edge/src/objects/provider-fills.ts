@@ -24,7 +24,7 @@ const PROVIDERS_MAX = 5
 /** Breakers kept; more hosts than this share them. */
 const SLOTS_MAX = 256
 /** The index is asked to leave a provider out; whoever waits for bytes does not wait for that. */
-const TELL_MS = 500
+const REPORT_MS = 500
 const SINGLE_CHUNK_BYTES_MAX = 1024 * 1024
 
 export function objectKey(id: Address): string {
@@ -80,7 +80,7 @@ export class ProviderFills {
       } catch (error) {
         last = toCairnError(error)
         if (signal.aborted) throw last
-        await this.#tell(id, provider, last, context)
+        await this.#report(id, provider, last, context)
         continue
       }
       await this.#take(fill, id, manifest, holders.slice(at), context)
@@ -91,7 +91,7 @@ export class ProviderFills {
   }
 
   /** Tells the index who gave other bytes, or none, so that nobody is sent there for a while. */
-  async #tell(
+  async #report(
     id: Address,
     provider: string,
     error: CairnError,
@@ -102,7 +102,7 @@ export class ProviderFills {
     const { runtime, index } = this.#options
     runtime.log.warn({ object: id, provider, reason, error }, 'provider failed')
     try {
-      await index.report(id, provider, reason, { deadline: deadline.child(TELL_MS), signal })
+      await index.report(id, provider, reason, { deadline: deadline.child(REPORT_MS), signal })
     } catch (cause) {
       runtime.log.warn({ provider, error: cause }, 'index not told of a provider that failed')
     }
@@ -129,7 +129,7 @@ export class ProviderFills {
     const chunks = chunksFrom(id, manifest, holders, {
       ...context,
       within: (work) => work(context.deadline.child(config().fill_timeout)),
-      onFailure: async (provider, error) => await this.#tell(id, provider, error, context),
+      onFailure: async (provider, error) => await this.#report(id, provider, error, context),
     })
     // An object of one chunk says how long it is by being there.
     const begun = manifest === undefined ? await chunks.next() : undefined

@@ -8,7 +8,7 @@
  * The file is replaced whole: after a crash it lists what it listed before a change, or after it.
  */
 import { CairnError } from '@cairn/kernel'
-import { type Disk, KeptValue, makeDirectories, readSmallFile } from '@cairn/platform'
+import { type Disk, makeDirectories, PersistedValue, readSmallFile } from '@cairn/platform'
 import { z } from 'zod'
 import { type PackConfig, packSchema } from '../config.ts'
 
@@ -19,10 +19,10 @@ const PACKS_MAX = 1000
 const fileSchema = z.strictObject({ schema: z.literal(SCHEMA), packs: z.array(packSchema).max(PACKS_MAX) })
 
 export class AddedPacks {
-  readonly #packs: KeptValue<readonly PackConfig[]>
+  readonly #packs: PersistedValue<readonly PackConfig[]>
 
   private constructor(disk: Disk, path: string, packs: readonly PackConfig[]) {
-    this.#packs = new KeptValue({ disk, path, encode }, packs)
+    this.#packs = new PersistedValue({ disk, path, encode }, packs)
   }
 
   /** Reads what was added before; `Integrity` if the file is not one of ours. */

@@ -1,9 +1,63 @@
 /** A pack as the edge serves it: its tiles by `@cairn/packs`, the file itself from the same drive, its address by reading all of it. */
 import { CairnError, Deadline } from '@cairn/kernel'
 import { type Pack as Archive, openPack, type PackFacts, TILE_TYPES } from '@cairn/packs'
-import { type DiskFile, IDENTIFY_FILE, type Inflate, type Platform } from '@cairn/platform'
+import { type Coding, type DiskFile, IDENTIFY_FILE, type Inflate, type Platform } from '@cairn/platform'
 import { type Address, addressFromDigest, type ByteRange, createBlake3, type JsonObject } from '@cairn/wire'
-import type { OpenPack, Pack, PackTile, PackWait, TileFacts } from './pack-source.ts'
+
+// What the edge needs of a tile pack; `@cairn/packs` reads the formats.
+
+export interface PackTile {
+  /** As they are stored. */
+  readonly bytes: Uint8Array
+  /** How they are coded; nothing where they are plain. */
+  readonly coding: Coding | undefined
+}
+
+/** The facts TileJSON 3 is made of. */
+export interface TileFacts {
+  /** `mvt`, `png`, `jpg`, `webp`, `avif`. */
+  readonly format: string
+  /** Media type of a tile. */
+  readonly mediaType: string
+  readonly minZoom: number
+  readonly maxZoom: number
+  /** West, south, east, north. */
+  readonly bounds: readonly [number, number, number, number]
+  /** Longitude, latitude, zoom. */
+  readonly center: readonly [number, number, number]
+  readonly name?: string
+  readonly attribution?: string
+  readonly description?: string
+  readonly vectorLayers?: readonly JsonObject[]
+}
+
+export interface PackWait {
+  readonly signal: AbortSignal
+}
+
+/** An open, verified pack. What it answers never changes: a changed file is another pack. */
+export interface ServedPack {
+  /** Of the whole file. */
+  readonly address: Address
+  readonly size: number
+  /** Media type of the whole file. */
+  readonly mediaType: string
+  readonly facts: TileFacts
+  readonly metadata: JsonObject
+  /** The tile in XYZ numbering, or nothing. An error if the pack turns out to be damaged; never hangs. */
+  tile(z: number, x: number, y: number, wait: PackWait): Promise<PackTile | undefined>
+  read(range: ByteRange, wait: PackWait): AsyncIterable<Uint8Array>
+  close(): Promise<void>
+}
+
+export interface PackFile {
+  readonly path: string
+  /** Refused if it is another. */
+  readonly address?: Address
+}
+
+/** Opens and verifies; throws with a sentence where it cannot. */
+export type OpenPack = (file: PackFile, wait: PackWait) => Promise<ServedPack>
 
 /** A file of a hundred gigabytes takes a minute to hash; opening it never takes longer than that. */
 const OPEN_MS = 120_000
@@ -44,7 +98,7 @@ export function packOpener(platform: Platform, inflate: Inflate): OpenPack {
   }
 }
 
-interface Opened {
+interface PackContents {
   readonly archive: Archive
   readonly size: number
   readonly address: Address
@@ -52,12 +106,12 @@ interface Opened {
   readonly clock: Platform['clock']
 }
 
-class OpenedPack implements Pack {
-  readonly #opened: Opened
+class OpenedPack implements ServedPack {
+  readonly #opened: PackContents
   readonly mediaType: string
   readonly facts: TileFacts
 
-  constructor(opened: Opened) {
+  constructor(opened: PackContents) {
     this.#opened = opened
     const { facts } = opened.archive
     this.mediaType = MEDIA_TYPES[facts.format]

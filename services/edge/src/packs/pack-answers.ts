@@ -2,12 +2,11 @@
 import { CairnError, type Runtime } from '@cairn/kernel'
 import { empty, FILE_REPLACED, type Inflate, type IngressResponse, isSelective, openCoded } from '@cairn/platform'
 import { type Address, addressOf, entityTagOf } from '@cairn/wire'
-import { accepts } from '../answers/accept-encoding.ts'
-import { INERT } from '../answers/guard-headers.ts'
 import { HotBytes } from '../answers/hot-bytes.ts'
+import { accepts, INERT } from '../answers/response-headers.ts'
 import {
-  type AnyContext,
   countOut,
+  type EdgeRequestContext,
   frozen,
   inMemory,
   type Representation,
@@ -16,9 +15,26 @@ import {
 } from '../answers/serve.ts'
 import type { EdgeConfig } from '../config.ts'
 import { inflatesTooFar, packReplaced, packUnusable } from '../errors.ts'
-import type { PackTile } from './pack-source.ts'
+import type { PackTile, TileFacts } from './open-pack.ts'
 import type { HeldPack, PackTable } from './pack-table.ts'
-import { tileJson } from './tile-json.ts'
+
+/** TileJSON 3.0.0 of a pack whose tiles are at `base/{z}/{x}/{y}`. */
+function tileJson(facts: TileFacts, base: string): Readonly<Record<string, unknown>> {
+  const { name, attribution, description, vectorLayers, minZoom, maxZoom, bounds, center, format } = facts
+  return {
+    tilejson: '3.0.0',
+    tiles: [`${base}/{z}/{x}/{y}.${format}`],
+    minzoom: minZoom,
+    maxzoom: maxZoom,
+    bounds,
+    center,
+    scheme: 'xyz',
+    ...(name === undefined ? {} : { name }),
+    ...(attribution === undefined ? {} : { attribution }),
+    ...(description === undefined ? {} : { description }),
+    ...(format === 'mvt' ? { vector_layers: vectorLayers ?? [] } : {}),
+  }
+}
 
 const IMMUTABLE: readonly string[] = ['Cache-Control', 'public, max-age=31536000, immutable']
 const FOR_NOW: readonly string[] = ['Cache-Control', 'public, max-age=300']
@@ -57,7 +73,7 @@ export class PackAnswers {
   }
 
   /** The whole file, or ranges of it. */
-  file(context: AnyContext, request: PackRequest): IngressResponse {
+  file(context: EdgeRequestContext, request: PackRequest): IngressResponse {
     const held = this.#packs.hold(request.name, request.address)
     const { pack } = held
     this.#runtime.metrics.count('edge_cache_hits_total', FROM_PACK)
@@ -83,7 +99,7 @@ export class PackAnswers {
   }
 
   tile(
-    context: AnyContext,
+    context: EdgeRequestContext,
     request: PackRequest,
     place: { readonly z: number; readonly x: number; readonly y: number },
   ): IngressResponse | Promise<IngressResponse> {
@@ -95,7 +111,7 @@ export class PackAnswers {
   }
 
   async #readTile(
-    context: AnyContext,
+    context: EdgeRequestContext,
     request: PackRequest,
     held: HeldPack,
     { z, x, y }: { readonly z: number; readonly x: number; readonly y: number },
@@ -120,7 +136,7 @@ export class PackAnswers {
   }
 
   #tileAnswer(
-    context: AnyContext,
+    context: EdgeRequestContext,
     request: PackRequest,
     { pack, config }: Pick<HeldPack, 'pack' | 'config'>,
     tile: HotTile | 'missing',
@@ -161,7 +177,7 @@ export class PackAnswers {
 
   /** One of the representations of a tile; `stored` is the coding the pack has it in. */
   #bytes(
-    context: AnyContext,
+    context: EdgeRequestContext,
     request: PackRequest,
     tile: HotTile,
     type: string,
@@ -190,17 +206,17 @@ export class PackAnswers {
   }
 
   /** TileJSON 3, with URLs that lead back here. */
-  tileJson(context: AnyContext, request: PackRequest, base: string): IngressResponse {
+  tileJson(context: EdgeRequestContext, request: PackRequest, base: string): IngressResponse {
     using held = this.#packs.hold(request.name, request.address)
     return this.#document(context, request, tileJson(held.pack.facts, base))
   }
 
-  metadata(context: AnyContext, request: PackRequest): IngressResponse {
+  metadata(context: EdgeRequestContext, request: PackRequest): IngressResponse {
     using held = this.#packs.hold(request.name, request.address)
     return this.#document(context, request, held.pack.metadata)
   }
 
-  #document(context: AnyContext, request: PackRequest, value: unknown): IngressResponse {
+  #document(context: EdgeRequestContext, request: PackRequest, value: unknown): IngressResponse {
     const bytes = new TextEncoder().encode(JSON.stringify(value))
     return this.#bytes(
       context,

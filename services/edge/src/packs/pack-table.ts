@@ -8,17 +8,17 @@ import type { Address } from '@cairn/wire'
 import type { PackConfig } from '../config.ts'
 import { noSuchPack, packUnusable } from '../errors.ts'
 import type { EdgeEvents } from '../events.ts'
-import type { OpenPack, Pack } from './pack-source.ts'
+import type { OpenPack, ServedPack } from './open-pack.ts'
 
 interface Mounted {
   readonly tag: 'mounted'
   readonly config: PackConfig
-  readonly pack: Pack
+  readonly pack: ServedPack
   users: number
   isRetired: boolean
 }
 
-interface Failed {
+interface FailedPack {
   readonly tag: 'failed'
   readonly config: PackConfig
   readonly error: unknown
@@ -26,7 +26,7 @@ interface Failed {
 
 /** How it stands with one pack. */
 export type PackState =
-  | { readonly tag: 'mounted'; readonly pack: Pack }
+  | { readonly tag: 'mounted'; readonly pack: ServedPack }
   | { readonly tag: 'failed'; readonly why: string }
 
 /** A file that does not become usable is not opened more often than this. */
@@ -34,7 +34,7 @@ const REOPEN_MS = 1000
 
 /** A pack in use: it stays open until this is disposed of. */
 export interface HeldPack extends Disposable {
-  readonly pack: Pack
+  readonly pack: ServedPack
   readonly config: PackConfig
 }
 
@@ -44,7 +44,7 @@ export class PackTable {
   readonly #runtime: Runtime
   readonly #events: Bus<EdgeEvents>
   readonly #open: OpenPack
-  readonly #packs = new Map<string, Mounted | Failed>()
+  readonly #packs = new Map<string, Mounted | FailedPack>()
   readonly #closing = new Set<Promise<void>>()
   /** One change at a time, so that none undoes another that began before it. */
   readonly #changing = new Semaphore(1)
@@ -198,12 +198,12 @@ export class PackTable {
     await Promise.all(this.#closing)
   }
 
-  async #openPack(config: PackConfig, signal: AbortSignal): Promise<Pack> {
+  async #openPack(config: PackConfig, signal: AbortSignal): Promise<ServedPack> {
     const file = { path: config.path, ...(config.b3 === undefined ? {} : { address: config.b3 as Address }) }
     return await this.#open(file, { signal })
   }
 
-  #swap(config: PackConfig, pack: Pack): void {
+  #swap(config: PackConfig, pack: ServedPack): void {
     const before = this.#packs.get(config.name)
     this.#packs.set(config.name, { tag: 'mounted', config, pack, users: 0, isRetired: false })
     if (before?.tag === 'mounted') this.#retire(before)
@@ -217,7 +217,7 @@ export class PackTable {
     this.#packs.set(config.name, { tag: 'failed', config, error })
   }
 
-  #drop(name: string, row: Mounted | Failed): void {
+  #drop(name: string, row: Mounted | FailedPack): void {
     this.#packs.delete(name)
     this.#reopenedAt.delete(name)
     if (row.tag === 'mounted') this.#retire(row)

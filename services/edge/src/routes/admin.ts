@@ -33,7 +33,7 @@ const shown = z.strictObject({
   why: z.string().nullable(),
 })
 
-type Shown = z.output<typeof shown>
+type ShownPack = z.output<typeof shown>
 
 export function adminRoutes(parts: EdgeParts): RouteTable {
   return [listPacks(parts), putPack(parts), removePack(parts)]
@@ -125,7 +125,7 @@ function isAboutFile(error: unknown): boolean {
   return error.kind === 'Integrity' || error.kind === 'NotFound' || error.code.startsWith('disk_')
 }
 
-function describe({ name, path, b3 }: PackConfig, from: Shown['from'], state: PackState | undefined): Shown {
+function describe({ name, path, b3 }: PackConfig, from: ShownPack['from'], state: PackState | undefined): ShownPack {
   const pack = state?.tag === 'mounted' ? state.pack : undefined
   return {
     name,

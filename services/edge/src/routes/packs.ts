@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { READ_ERRORS } from '../errors.ts'
 import type { PackRequest } from '../packs/pack-answers.ts'
 import type { EdgeParts } from '../parts.ts'
-import { FILE_RESPONSES, hexAddress } from './objects.ts'
+import { FILE_RESPONSES, hexAddress } from './content.ts'
 
 const PACK_ERRORS = { ...READ_ERRORS, bad_pack: 502, decompress_cap: 502 } as const
 const JSON_RESPONSES = {

@@ -12,7 +12,7 @@ import { CairnError, Cancel, Deadline, isKind, type Runtime } from '@cairn/kerne
 import { abortable, type Workers, type WorkerTask } from '@cairn/platform'
 import { type Address, entryNamed, MAX_TREE_BYTES, type TreeEntry } from '@cairn/wire'
 import { HotBytes } from '../answers/hot-bytes.ts'
-import type { AnyContext } from '../answers/serve.ts'
+import type { EdgeRequestContext } from '../answers/serve.ts'
 import type { EdgeConfig } from '../config.ts'
 import { directoryTooLarge } from '../errors.ts'
 import type { ObjectAnswers } from '../objects/object-answers.ts'
@@ -34,13 +34,13 @@ const INDEX: WorkerTask<Uint8Array, Uint32Array> = {
   name: indexDirectory.name,
 }
 
-interface Directory {
+interface IndexedDirectory {
   readonly bytes: Uint8Array
   readonly offsets: Uint32Array
 }
 
-interface Load {
-  readonly directory: Promise<Directory>
+interface DirectoryLoad {
+  readonly directory: Promise<IndexedDirectory>
   readonly cancel: Cancel
   waiting: number
 }
@@ -54,8 +54,8 @@ export interface DirectoriesOptions {
 
 export class Directories {
   readonly #options: DirectoriesOptions
-  readonly #kept: HotBytes<Directory>
-  readonly #loads = new Map<Address, Load>()
+  readonly #kept: HotBytes<IndexedDirectory>
+  readonly #loads = new Map<Address, DirectoryLoad>()
   /** Files asked for again and again: finding one takes a tenth of what an answer does. */
   readonly #found: HotBytes<TreeEntry>
 
@@ -66,7 +66,7 @@ export class Directories {
   }
 
   /** The entry of this name in the directory at this address. */
-  async entry(context: AnyContext, id: Address, name: string): Promise<TreeEntry | undefined> {
+  async entry(context: EdgeRequestContext, id: Address, name: string): Promise<TreeEntry | undefined> {
     const key = `${id}/${name}`
     const found = this.#found.get(key)
     if (found !== undefined) return found
@@ -77,7 +77,7 @@ export class Directories {
   }
 
   /** Of those who ask at the same time each waits as long as it likes; when the last has left, the load ends. */
-  async #loaded({ corrId, signal }: AnyContext, id: Address): Promise<Directory> {
+  async #loaded({ corrId, signal }: EdgeRequestContext, id: Address): Promise<IndexedDirectory> {
     const load = this.#loads.get(id) ?? this.#load(corrId, id)
     load.waiting += 1
     try {
@@ -91,7 +91,7 @@ export class Directories {
     }
   }
 
-  #load(corrId: string, id: Address): Load {
+  #load(corrId: string, id: Address): DirectoryLoad {
     const deadline = Deadline.after(this.#options.runtime.clock, LOAD_MS)
     const cancel = new Cancel({ deadline, operation: 'the directory' })
     const directory = this.#read({ corrId, deadline, signal: cancel.signal }, id).finally(() => {
@@ -103,7 +103,10 @@ export class Directories {
     return load
   }
 
-  async #read(context: Pick<AnyContext, 'corrId' | 'deadline' | 'signal'>, id: Address): Promise<Directory> {
+  async #read(
+    context: Pick<EdgeRequestContext, 'corrId' | 'deadline' | 'signal'>,
+    id: Address,
+  ): Promise<IndexedDirectory> {
     const { objects, config } = this.#options
     const { max_directory_bytes: bytesMax } = config()
     try {
@@ -124,7 +127,7 @@ export class Directories {
   /** The thread gets a copy: the bytes may be somebody else's, and are still needed here. */
   async #indexed(
     bytes: Uint8Array,
-    { deadline, signal }: Pick<AnyContext, 'deadline' | 'signal'>,
+    { deadline, signal }: Pick<EdgeRequestContext, 'deadline' | 'signal'>,
   ): Promise<Uint32Array> {
     const copy = new Uint8Array(bytes)
     return await this.#options.workers.run(INDEX, copy, { deadline, signal, transfer: [copy.buffer] })

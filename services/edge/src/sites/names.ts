@@ -2,7 +2,7 @@
 import type { IndexClient } from '@cairn/clients'
 import { Deadline, type Runtime } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
-import type { AnyContext } from '../answers/serve.ts'
+import type { EdgeRequestContext } from '../answers/serve.ts'
 import { noSuchName } from '../errors.ts'
 
 /** As long as the answers say they may be kept. */
@@ -18,7 +18,7 @@ export interface NamedTree {
   readonly version: string | undefined
 }
 
-interface Known {
+interface CachedName {
   readonly tree: NamedTree
   readonly at: number
 }
@@ -26,7 +26,7 @@ interface Known {
 export class Names {
   readonly #runtime: Runtime
   readonly #index: IndexClient | undefined
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, CachedName>()
   readonly #asked = new Map<string, Promise<NamedTree>>()
 
   constructor(runtime: Runtime, index: IndexClient | undefined) {
@@ -35,7 +35,7 @@ export class Names {
   }
 
   /** At once where it was asked lately. */
-  resolve(name: string, context: AnyContext): NamedTree | Promise<NamedTree> {
+  resolve(name: string, context: EdgeRequestContext): NamedTree | Promise<NamedTree> {
     const known = this.#known.get(name)
     const ageMs = known === undefined ? Infinity : this.#runtime.clock.now() - known.at
     if (known !== undefined && ageMs < FRESH_MS) return known.tree
@@ -47,7 +47,7 @@ export class Names {
   }
 
   /** Several who ask at once ask once. */
-  #ask(name: string, context: AnyContext): Promise<NamedTree> {
+  #ask(name: string, context: EdgeRequestContext): Promise<NamedTree> {
     const asked = this.#asked.get(name)
     if (asked !== undefined) return asked
     const asking = this.#lookUp(name, context).finally(() => {
@@ -57,7 +57,7 @@ export class Names {
     return asking
   }
 
-  async #lookUp(name: string, { corrId }: AnyContext): Promise<NamedTree> {
+  async #lookUp(name: string, { corrId }: EdgeRequestContext): Promise<NamedTree> {
     const deadline = Deadline.after(this.#runtime.clock, LOOKUP_MS)
     const found = await this.#index?.resolve(`name:${name}`, {}, { corrId, deadline })
     if (found === undefined) {

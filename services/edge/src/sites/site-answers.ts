@@ -7,13 +7,58 @@
  */
 import { empty, type IngressResponse } from '@cairn/platform'
 import type { Address, TreeEntry } from '@cairn/wire'
-import { OWN_ORIGIN, SANDBOXED } from '../answers/guard-headers.ts'
-import type { AnyContext } from '../answers/serve.ts'
+import { OWN_ORIGIN, SANDBOXED } from '../answers/response-headers.ts'
+import type { EdgeRequestContext } from '../answers/serve.ts'
 import { noSuchFile } from '../errors.ts'
 import type { ObjectAnswers } from '../objects/object-answers.ts'
 import type { Directories } from './directories.ts'
-import { mediaTypeOf } from './media-types.ts'
 import type { NamedTree, Names } from './names.ts'
+
+/** Types by the end of a file's name, for files whose type nobody told. */
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  htm: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  mjs: 'text/javascript; charset=utf-8',
+  json: 'application/json',
+  map: 'application/json',
+  txt: 'text/plain; charset=utf-8',
+  md: 'text/markdown; charset=utf-8',
+  xml: 'application/xml',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  ico: 'image/vnd.microsoft.icon',
+  woff: 'font/woff',
+  woff2: 'font/woff2',
+  ttf: 'font/ttf',
+  otf: 'font/otf',
+  wasm: 'application/wasm',
+  pdf: 'application/pdf',
+  mp4: 'video/mp4',
+  webm: 'video/webm',
+  mp3: 'audio/mpeg',
+  webmanifest: 'application/manifest+json',
+  pmtiles: 'application/vnd.pmtiles',
+  mvt: 'application/vnd.mapbox-vector-tile',
+  pbf: 'application/x-protobuf',
+}
+
+const OCTETS = 'application/octet-stream'
+
+/** The told type where it is one, else the one its name suggests. */
+function mediaTypeOf(name: string, told: string | undefined): string {
+  const isTold =
+    told !== undefined && told !== OCTETS && /^[\w.+-]+\/[\w.+-]+(?:\s*;\s*[\w-]+=(?:[\w.+-]+|"[^"\\]*"))*$/.test(told)
+  if (isTold) return told
+  const end = /\.([A-Za-z0-9]+)$/.exec(name)?.[1]?.toLowerCase() ?? ''
+  return TYPES[end] ?? OCTETS
+}
 
 const CACHING: readonly string[] = ['Cache-Control', 'public, max-age=5, stale-while-revalidate=30']
 const DEPTH_MAX = 64
@@ -26,7 +71,7 @@ export interface SiteRequest {
   readonly origin: 'shared' | 'own'
 }
 
-type Found =
+type WalkResult =
   | { readonly tag: 'file'; readonly entry: TreeEntry }
   | { readonly tag: 'directory' }
   | { readonly tag: 'nothing' }
@@ -42,7 +87,7 @@ export class SiteAnswers {
     this.#directories = directories
   }
 
-  async answer(context: AnyContext, request: SiteRequest): Promise<IngressResponse> {
+  async answer(context: EdgeRequestContext, request: SiteRequest): Promise<IngressResponse> {
     const tree = await this.#names.resolve(request.name, context)
     const found = await this.#walk(context, tree.address, request.path)
     switch (found.tag) {
@@ -55,14 +100,14 @@ export class SiteAnswers {
     }
   }
 
-  async #missing(context: AnyContext, request: SiteRequest, tree: NamedTree): Promise<IngressResponse> {
+  async #missing(context: EdgeRequestContext, request: SiteRequest, tree: NamedTree): Promise<IngressResponse> {
     const page = await this.#directories.entry(context, tree.address, '404.html')
     if (page?.kind !== 'file') throw noSuchFile(request.path)
     return await this.#file(context, request, tree, page, 404)
   }
 
   async #file(
-    context: AnyContext,
+    context: EdgeRequestContext,
     request: SiteRequest,
     tree: NamedTree,
     entry: TreeEntry,
@@ -78,7 +123,7 @@ export class SiteAnswers {
     return [...CACHING, ...guards, ...(version === undefined ? [] : ['X-Cairn-Version', version])]
   }
 
-  async #walk(context: AnyContext, root: Address, path: string): Promise<Found> {
+  async #walk(context: EdgeRequestContext, root: Address, path: string): Promise<WalkResult> {
     const segments = path.split('/')
     const last = segments.pop() ?? ''
     if (segments.length > DEPTH_MAX) return { tag: 'nothing' }
@@ -105,7 +150,7 @@ function decoded(segment: string): string {
 }
 
 /** Relative, so that it holds under every origin the request may have come by. */
-function withSlash({ path, queryText }: AnyContext): string {
+function withSlash({ path, queryText }: EdgeRequestContext): string {
   const last = path.slice(path.lastIndexOf('/') + 1)
   return `./${last}/${queryText === '' ? '' : `?${queryText}`}`
 }

@@ -25,7 +25,7 @@ export interface CacheWrite<V> {
 }
 
 /** The end of the queue that lookups see. */
-export interface WriteLine<V> {
+export interface CacheWriteQueue<V> {
   trySend(write: CacheWrite<V>): 'sent' | 'full' | 'closed'
 }
 
@@ -39,7 +39,7 @@ export function readEntry<V>(cache: CacheCore<V>, key: string, now: number): Cac
 }
 
 /** Leaves a write for the janitor; `lost` where there is no room. Never waits and never fails: the answer goes out. */
-export function leaveWrite<V>(line: WriteLine<V>, write: CacheWrite<V>): 'left' | 'lost' {
+export function leaveWrite<V>(line: CacheWriteQueue<V>, write: CacheWrite<V>): 'left' | 'lost' {
   return line.trySend(write) === 'full' ? 'lost' : 'left'
 }
 

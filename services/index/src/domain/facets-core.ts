@@ -15,7 +15,7 @@ export interface Match {
 }
 
 /** The names that hold the text, the most alike first; ties by name. */
-export function search(meanings: readonly Meaning[], text: string): Match[] {
+export function searchNames(meanings: readonly Meaning[], text: string): Match[] {
   const wanted = text.toLowerCase()
   const matches: Match[] = []
   for (const [name, address] of meanings) {
@@ -26,7 +26,7 @@ export function search(meanings: readonly Meaning[], text: string): Match[] {
   return matches.sort((one, other) => other.score - one.score || (one.name < other.name ? -1 : 1))
 }
 
-export interface Neighbour {
+export interface RelatedObject {
   readonly cid: Address
   readonly edge: 'means' | 'version'
   /** Less with every step away. */
@@ -34,7 +34,7 @@ export interface Neighbour {
 }
 
 /** What is at most so many steps away from a name or an address, the nearest first. */
-export function neighbours(meanings: readonly Meaning[], start: string, hops: number): Neighbour[] {
+export function findRelated(meanings: readonly Meaning[], start: string, hops: number): RelatedObject[] {
   const byName = new Map<string, Meaning[]>()
   const byAddress = new Map<Address, Meaning[]>()
   for (const meaning of meanings) {
@@ -42,7 +42,7 @@ export function neighbours(meanings: readonly Meaning[], start: string, hops: nu
     push(byName, nameBefore(name), meaning)
     push(byAddress, address, meaning)
   }
-  const found = new Map<Address, Neighbour>()
+  const found = new Map<Address, RelatedObject>()
   const root = meanings.find(([name]) => name === start)?.[1]
   if (root !== undefined) found.set(root, { cid: root, edge: 'means', weight: 1 })
   let edge = root === undefined ? [start as Address] : [root]

@@ -11,11 +11,31 @@ import {
   type Timer,
   toCairnError,
 } from '@cairn/kernel'
-import type { Leg, Provider } from '@cairn/routing'
+import type { Provider, RoutingLeg } from '@cairn/routing'
 import type { Address } from '@cairn/wire'
 import * as core from './hedged-lookup-core.ts'
-import { mergeProviders, type ProviderSet } from './provider-set.ts'
-import type { RecentAnswers } from './recent-answers.ts'
+import { type KnownProviders, mergeProviders } from './known-providers.ts'
+
+// Which targets have answered lately: one that was cut off for being slower than another is then not taken for dead.
+
+const RECENT_MS = 60_000
+const TARGETS_MAX = 4096
+
+export class RecentAnswers {
+  readonly #at = new Map<string, number>()
+
+  note(target: string, now: number): void {
+    this.#at.delete(target)
+    this.#at.set(target, now)
+    const [oldest] = this.#at.size > TARGETS_MAX ? this.#at.keys() : []
+    if (oldest !== undefined) this.#at.delete(oldest)
+  }
+
+  has(target: string, now: number): boolean {
+    const at = this.#at.get(target)
+    return at !== undefined && now - at < RECENT_MS
+  }
+}
 
 export interface LookupPolicy {
   readonly alpha: number
@@ -43,7 +63,7 @@ export interface HedgeReport {
 
 export interface LookupOutcome {
   readonly end: core.LookupEnd
-  readonly providers: ProviderSet
+  readonly providers: KnownProviders
   readonly hedge: HedgeReport
 }
 
@@ -63,7 +83,7 @@ export async function hedgedLookup(
   runtime: Runtime,
   breakers: Breakers,
   cid: Address,
-  legs: readonly Leg[],
+  legs: readonly RoutingLeg[],
   options: LookupOptions,
 ): Promise<LookupOutcome> {
   return await new LookupRun(runtime, breakers, cid, legs, options).run()
@@ -76,14 +96,14 @@ class LookupRun {
   readonly #runtime: Runtime
   readonly #breakers: Breakers
   readonly #cid: Address
-  readonly #legs: readonly Leg[]
+  readonly #legs: readonly RoutingLeg[]
   readonly #options: LookupOptions
   readonly #core: core.LookupCore
   readonly #startedAt: number
   /** When the second wave was sent, and when each wave first found somebody who signed. */
   #betaAt: number | undefined
   readonly #foundAt: { alpha?: number; beta?: number } = {}
-  #providers: ProviderSet = []
+  #providers: KnownProviders = []
   /** How long the first answer of any leg took. */
   #fastestMs = Number.POSITIVE_INFINITY
   readonly #timers = new Set<Timer>()
@@ -91,7 +111,7 @@ class LookupRun {
   readonly #running = new Set<Promise<void>>()
   readonly #ended = Promise.withResolvers<core.LookupEnd>()
 
-  constructor(runtime: Runtime, breakers: Breakers, cid: Address, legs: readonly Leg[], options: LookupOptions) {
+  constructor(runtime: Runtime, breakers: Breakers, cid: Address, legs: readonly RoutingLeg[], options: LookupOptions) {
     const { alpha, beta, quorum } = options.policy
     this.#runtime = runtime
     this.#breakers = breakers
@@ -172,7 +192,7 @@ class LookupRun {
     this.#running.add(run)
   }
 
-  async #runLeg(at: number, leg: Leg): Promise<void> {
+  async #runLeg(at: number, leg: RoutingLeg): Promise<void> {
     const cancel = new Cancel({})
     this.#cancels.add(cancel)
     const isAgain = (this.#core.legs[at]?.tries ?? 1) > 1
@@ -191,7 +211,7 @@ class LookupRun {
     }
   }
 
-  async #ask(at: number, leg: Leg, signal: AbortSignal): Promise<void> {
+  async #ask(at: number, leg: RoutingLeg, signal: AbortSignal): Promise<void> {
     const { deadline, recent } = this.#options
     const { clock } = this.#runtime
     using passage = this.#breakers.admit(leg.target)
@@ -223,7 +243,7 @@ class LookupRun {
    * for as long as answers are gathered and for several times as long as another took, and its target answered no
    * earlier lookup of the last minute either.
    */
-  #isSilent({ target }: Leg, ranMs: number): boolean {
+  #isSilent({ target }: RoutingLeg, ranMs: number): boolean {
     const { policy, recent, signal } = this.#options
     if (signal?.aborted === true || ranMs < Math.max(policy.gatherMs, HUNG_FACTOR * this.#fastestMs)) return false
     return !recent.has(target, this.#runtime.clock.now())

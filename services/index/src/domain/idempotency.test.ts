@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isKind, MemoryLog, MemoryMetrics, systemRuntime, VirtualClock } from '@cairn/kernel'
+import { isKind, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
+import { VirtualClock } from '@cairn/kernel/testing'
 import { MemoryDisk, makeDirectories, type RequestContext, replaceSmallFile } from '@cairn/platform'
 import { Idempotency } from './idempotency.ts'
 

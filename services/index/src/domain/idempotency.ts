@@ -29,17 +29,17 @@ const file = z.strictObject({
 })
 
 /** A status, and what is said as JSON. */
-export interface Outcome {
+export interface JsonAnswer {
   readonly status: number
   readonly body: unknown
 }
 
 interface Remembered {
-  readonly answer: Promise<Outcome>
+  readonly answer: Promise<JsonAnswer>
   /** By the clock of this process. */
   readonly until: number
   /** Once it is there: what goes into the file. */
-  settled?: Outcome
+  settled?: JsonAnswer
 }
 
 export class Idempotency {
@@ -67,7 +67,7 @@ export class Idempotency {
   /** Runs `act` unless this very request, by its key, route, body and token, was answered within a day. */
   async once(
     context: RequestContext<unknown, unknown, unknown>,
-    act: () => Promise<Outcome>,
+    act: () => Promise<JsonAnswer>,
   ): Promise<IngressResponse> {
     const given = context.headers.get('idempotency-key')
     const { status, body } =
@@ -77,7 +77,7 @@ export class Idempotency {
     return json(status, body)
   }
 
-  async #outcomeOf(key: string, act: () => Promise<Outcome>): Promise<Outcome> {
+  async #outcomeOf(key: string, act: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
     const known = this.#answers.get(key)
     if (known !== undefined && this.#clock.now() < known.until) return await known.answer
     const remembered: Remembered = { answer: this.#perform(key, act), until: this.#clock.now() + REMEMBERED_MS }
@@ -94,7 +94,7 @@ export class Idempotency {
   }
 
   /** An answer is given once it is durable: whoever heard it may ask again after a restart. */
-  async #perform(key: string, act: () => Promise<Outcome>): Promise<Outcome> {
+  async #perform(key: string, act: () => Promise<JsonAnswer>): Promise<JsonAnswer> {
     const outcome = await act()
     using _turn = await this.#turn.acquire()
     const own = this.#answers.get(key)

@@ -3,7 +3,28 @@
  */
 import type { Deadline, TaskBody, Watching } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
-import type { Book } from './book.ts'
+import type { Meaning } from './facets-core.ts'
+import type { LocalOverrides } from './local-overrides.ts'
+
+// Every name this node knows, listed anew when one of them has changed.
+
+export class NameCatalogue {
+  readonly #names: FollowedNames | undefined
+  readonly #overrides: LocalOverrides
+  #listed: { readonly of: NamesVersion; readonly meanings: readonly Meaning[] } | undefined
+
+  constructor(names: FollowedNames | undefined, book: LocalOverrides) {
+    this.#names = names
+    this.#overrides = book
+  }
+
+  meanings(): readonly Meaning[] {
+    const of = namesVersion(this.#names, this.#overrides)
+    if (this.#listed?.of !== of)
+      this.#listed = { of, meanings: [...(this.#names?.meanings() ?? this.#overrides.names)] }
+    return this.#listed.meanings
+  }
+}
 
 /** What a source says about a name. */
 export type NameAnswer =
@@ -26,7 +47,7 @@ export type NameAnswer =
 export type NamesVersion = number | ReadonlyMap<string, Address>
 
 /** Of the source, or of the local names where there is none. */
-export function namesVersion(source: NameSource | undefined, { names }: Pick<Book, 'names'>): NamesVersion {
+export function namesVersion(source: NameSource | undefined, { names }: Pick<LocalOverrides, 'names'>): NamesVersion {
   return source?.changes.value ?? names
 }
 

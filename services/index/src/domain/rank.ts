@@ -6,14 +6,71 @@
  * The region is a provider's own claim, so the configuration keeps its weight at a quarter or less; ages come from
  * signed records, and latencies from our own measurements. Nobody signed for `unverified` ones: they come last.
  */
+import type { Clock } from '@cairn/kernel'
 import type { Provider } from '@cairn/routing'
-import type { ProviderSet } from './provider-set.ts'
+import type { Address } from '@cairn/wire'
+import type { KnownProviders } from './known-providers.ts'
 
-export type ProviderClass = 'region_match' | 'fresh' | 'any' | 'unverified'
+// Providers that were reported for an object: left out of its answers for a while. Bounded; the oldest report goes first.
 
-export interface RankedProvider {
+const REPORTS_MAX = 10_000
+/** Long enough for a client to fetch elsewhere, short enough for a provider to be repaired and come back. */
+const SUPPRESSED_MS = 10 * 60_000
+
+export class Suppressions {
+  readonly #clock: Clock
+  readonly #until = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  report(cid: Address, provider: string): void {
+    const key = `${cid} ${provider}`
+    this.#until.delete(key)
+    this.#until.set(key, this.#clock.now() + SUPPRESSED_MS)
+    const [oldest] = this.#until.keys()
+    if (this.#until.size > REPORTS_MAX && oldest !== undefined) this.#until.delete(oldest)
+  }
+
+  /** Those of the set that nobody complained about. */
+  without(cid: Address, providers: KnownProviders): KnownProviders {
+    if (this.#until.size === 0) return providers
+    return providers.filter(({ id }) => !this.#isReported(`${cid} ${id}`))
+  }
+
+  #isReported(key: string): boolean {
+    const until = this.#until.get(key)
+    if (until === undefined) return false
+    if (this.#clock.now() < until) return true
+    this.#until.delete(key)
+    return false
+  }
+}
+
+/** How fast providers answered us, as far as we asked them: a moving value each, the least recent forgotten first. */
+const LATENCIES_MAX = 10_000
+const LATENCY_WEIGHT = 0.25
+
+export class Latencies {
+  readonly #ms = new Map<string, number>()
+
+  note(id: string, ms: number): void {
+    const before = this.#ms.get(id)
+    this.#ms.delete(id)
+    this.#ms.set(id, before === undefined ? ms : before + (ms - before) * LATENCY_WEIGHT)
+    const [oldest] = this.#ms.keys()
+    if (this.#ms.size > LATENCIES_MAX && oldest !== undefined) this.#ms.delete(oldest)
+  }
+
+  readonly of = (id: string): number | undefined => this.#ms.get(id)
+}
+
+export type RankClass = 'region_match' | 'fresh' | 'any' | 'unverified'
+
+export interface ScoredProvider {
   readonly provider: Provider
-  readonly class: ProviderClass
+  readonly class: RankClass
   /** 0 to 1. */
   readonly score: number
 }
@@ -33,7 +90,7 @@ export interface RankOptions {
 }
 
 /** The best first; equal scores by id, so that the same facts give the same order everywhere. */
-export function rankProviders(providers: ProviderSet, options: RankOptions): RankedProvider[] {
+export function rankProviders(providers: KnownProviders, options: RankOptions): ScoredProvider[] {
   return providers
     .filter((provider) => isShown(provider, options))
     .map((provider) => ranked(provider, options))
@@ -45,7 +102,7 @@ function isShown({ id, region }: Provider, { allowedRegions, denied }: RankOptio
   return allowedRegions.length === 0 || (region !== undefined && allowedRegions.includes(region))
 }
 
-function ranked(provider: Provider, options: RankOptions): RankedProvider {
+function ranked(provider: Provider, options: RankOptions): ScoredProvider {
   const { region, regionBias, halfLifeMs, nowMs } = options
   const isMatch = region !== undefined && provider.region === region
   const freshness = 2 ** (-Math.max(0, nowMs - provider.seenAtMs) / halfLifeMs)
@@ -61,13 +118,13 @@ export function latencyClass(ms: number | undefined, bounds: readonly number[]):
   return bucket < 0 ? 0 : 1 - bucket / bounds.length
 }
 
-function classOf({ record }: Provider, isMatch: boolean, freshness: number): ProviderClass {
+function classOf({ record }: Provider, isMatch: boolean, freshness: number): RankClass {
   if (record === undefined) return 'unverified'
   if (isMatch) return 'region_match'
   return freshness >= 0.5 ? 'fresh' : 'any'
 }
 
-function inOrder(one: RankedProvider, other: RankedProvider): number {
+function inOrder(one: ScoredProvider, other: ScoredProvider): number {
   const unverified = Number(one.class === 'unverified') - Number(other.class === 'unverified')
   if (unverified !== 0) return unverified
   if (one.score !== other.score) return other.score - one.score

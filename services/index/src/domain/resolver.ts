@@ -10,28 +10,27 @@
  * What was found, and that there is nothing, is handed to the cache; a timeout or a failure never is.
  */
 import { type Breakers, type Deadline, type Runtime, timedOut } from '@cairn/kernel'
-import { type Leg, type LocalRecords, type ProviderRouting, providerOf } from '@cairn/routing'
+import { type LocalRecords, type ProviderRouting, providerOf, type RoutingLeg } from '@cairn/routing'
 import type { Address } from '@cairn/wire'
 import type { IndexConfig } from '../config.ts'
 import { upstreamUnready } from '../errors.ts'
-import type { Book } from './book.ts'
 import type { Cache } from './cache.ts'
-import { type Cached, type Finding, NOTHING, type Question, questionKey } from './finding.ts'
-import { hedgedLookup, type LookupPolicy, legsWanted } from './hedged-lookup.ts'
+import { hedgedLookup, type LookupPolicy, legsWanted, RecentAnswers } from './hedged-lookup.ts'
+import { digestOfProviders, type KnownProviders, mergeProviders } from './known-providers.ts'
+import type { LocalOverrides } from './local-overrides.ts'
+import { type CachedResult, type LookupQuestion, type LookupResult, NOTHING, questionKey } from './lookup.ts'
 import { type NameSource, namesVersion } from './name-source.ts'
-import { digestOfProviders, mergeProviders, type ProviderSet } from './provider-set.ts'
-import { RecentAnswers } from './recent-answers.ts'
 
 export interface ResolverParts {
   readonly config: () => IndexConfig
   readonly names: NameSource | undefined
-  readonly book: Book
+  readonly overrides: LocalOverrides
   /** What this node can say by itself. */
   readonly local: LocalRecords
   /** Preferred first. */
   readonly routings: readonly ProviderRouting[]
   readonly breakers: Breakers
-  readonly cache: Cache<Cached>
+  readonly cache: Cache<CachedResult>
 }
 
 export class Resolver {
@@ -45,18 +44,18 @@ export class Resolver {
   }
 
   /** What is kept and still holds. */
-  cached(question: Question): { readonly finding: Finding; readonly ageMs: number } | undefined {
+  cached(question: LookupQuestion): { readonly finding: LookupResult; readonly ageMs: number } | undefined {
     const entry = this.#parts.cache.read(questionKey(question))
     if (entry === undefined) return undefined
     const { finding, names } = entry.value
-    if (question.tag === 'name' && names !== namesVersion(this.#parts.names, this.#parts.book)) return undefined
+    if (question.tag === 'name' && names !== namesVersion(this.#parts.names, this.#parts.overrides)) return undefined
     return { finding, ageMs: this.#runtime.clock.now() - entry.storedAt }
   }
 
   /** Looks the question up and has the answer kept. */
-  async find(question: Question, deadline: Deadline, signal: AbortSignal): Promise<Finding> {
+  async find(question: LookupQuestion, deadline: Deadline, signal: AbortSignal): Promise<LookupResult> {
     // Read before the lookup: a change during it makes what is kept stale, not wrong.
-    const names = namesVersion(this.#parts.names, this.#parts.book)
+    const names = namesVersion(this.#parts.names, this.#parts.overrides)
     const finding =
       question.tag === 'name'
         ? await this.#findName(question, deadline, signal)
@@ -65,7 +64,7 @@ export class Resolver {
     return finding
   }
 
-  #keep(question: Question, cached: Cached): void {
+  #keep(question: LookupQuestion, cached: CachedResult): void {
     const { ttl, neg_ttl: negativeTtl } = this.#parts.config().cache
     const key = questionKey(question)
     const before = this.#parts.cache.read(key)?.value.finding
@@ -74,8 +73,8 @@ export class Resolver {
     this.#parts.cache.keep(key, cached, cached.finding.tag === 'nothing' ? negativeTtl : ttl)
   }
 
-  async #findName({ name, from }: NameQuestion, deadline: Deadline, signal: AbortSignal): Promise<Finding> {
-    const { names, book } = this.#parts
+  async #findName({ name, from }: NameQuestion, deadline: Deadline, signal: AbortSignal): Promise<LookupResult> {
+    const { names, overrides: book } = this.#parts
     if (names === undefined) {
       const address = book.name(name)
       if (address === undefined) return NOTHING
@@ -98,7 +97,7 @@ export class Resolver {
     { cid, passedOn }: ProvidersQuestion,
     deadline: Deadline,
     signal: AbortSignal,
-  ): Promise<Finding> {
+  ): Promise<LookupResult> {
     const { dht } = this.#parts.config()
     const here = await this.#known(cid, signal)
     if (here.length >= dht.quorum) return found(here, 'db', undefined)
@@ -121,7 +120,7 @@ export class Resolver {
     return NOTHING
   }
 
-  async #known(cid: Address, signal: AbortSignal): Promise<ProviderSet> {
+  async #known(cid: Address, signal: AbortSignal): Promise<KnownProviders> {
     const wallMs = this.#runtime.clock.wall()
     const records = await this.#parts.local.about(cid, signal)
     return mergeProviders(
@@ -131,11 +130,11 @@ export class Resolver {
   }
 
   /** From every routing in turn: the first wave asks different kinds of ways where there are several. */
-  #legs(cid: Address, count: number, isPassedOn: boolean): readonly Leg[] {
+  #legs(cid: Address, count: number, isPassedOn: boolean): readonly RoutingLeg[] {
     // Indexes that ask each other would otherwise wait for each other, until the budget of all of them is gone.
     const routings = this.#parts.routings.filter(({ name }) => !isPassedOn || name !== 'http')
     const lines = routings.map((routing) => routing.legs(cid, count))
-    const legs: Leg[] = []
+    const legs: RoutingLeg[] = []
     for (let at = 0; legs.length < count && lines.some((line) => at < line.length); at += 1)
       for (const line of lines) {
         const leg = line[at]
@@ -145,20 +144,20 @@ export class Resolver {
   }
 }
 
-type NameQuestion = Extract<Question, { tag: 'name' }>
-type ProvidersQuestion = Extract<Question, { tag: 'providers' }>
+type NameQuestion = Extract<LookupQuestion, { tag: 'name' }>
+type ProvidersQuestion = Extract<LookupQuestion, { tag: 'providers' }>
 
 /** Whether the answer is one for everybody who asks the like, and so worth keeping. */
-function isForAll(question: Question): boolean {
+function isForAll(question: LookupQuestion): boolean {
   return question.tag === 'name' ? question.from === undefined : question.passedOn !== true
 }
 
 const TEXT = new TextDecoder()
 
 function found(
-  providers: ProviderSet,
+  providers: KnownProviders,
   source: 'db' | 'dht',
-  hedge: Extract<Finding, { tag: 'providers' }>['hedge'],
-): Finding {
+  hedge: Extract<LookupResult, { tag: 'providers' }>['hedge'],
+): LookupResult {
   return { tag: 'providers', providers, digest: digestOfProviders(providers), source, hedge }
 }

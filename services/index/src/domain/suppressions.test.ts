@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VirtualClock } from '@cairn/kernel'
+import { VirtualClock } from '@cairn/kernel/testing'
 import { addressOf } from '@cairn/wire'
-import { Latencies } from './latencies.ts'
-import { Suppressions } from './suppressions.ts'
+import { Latencies, Suppressions } from './rank.ts'
 
 const CID = addressOf(new Uint8Array(1))
 const OTHER = addressOf(new Uint8Array(2))

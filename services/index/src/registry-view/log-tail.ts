@@ -9,15 +9,15 @@
  * An entry is judged only once its place in a signed tree is certain. So whatever was judged stays judged: a log that
  * turns out wrong at entry i is refused from i on, for good, and what came before it stands.
  */
-
 import type { CallContext, RegistryClient } from '@cairn/clients'
-import { CairnError, type Clock, sleep } from '@cairn/kernel'
+import { CairnError, type Clock, isKind, sleep, toCairnError } from '@cairn/kernel'
 import {
   type Head,
   LogReplay,
   type Pin,
+  PROOF_REFUSALS,
+  type RegistryState,
   type ReplayPlace,
-  type State,
   type TrustFile,
   verifyCheckpoint,
 } from '@cairn/names'
@@ -32,15 +32,50 @@ import {
   TILE_WIDTH,
 } from '@cairn/tlog'
 import { equalBytes } from '@cairn/wire'
-import { refusal, refusalIn } from './refusal.ts'
+
+// Telling a registry that says something wrong from one that says nothing.
+
+/** Why something the registry told was not taken over; a label, so the set is closed. */
+export type ViewRefusalReason = keyof typeof PROOF_REFUSALS | keyof typeof VIEW_REFUSALS
+
+/** Beside what a proof can be refused for. */
+export const VIEW_REFUSALS = {
+  bad_answer: 'it does not speak as agreed',
+  forged_event: 'its stream tells of a version that its log does not prove',
+  other_meaning: 'its proof of a name says something else than its log',
+  pin_damaged: 'what was proved of it before cannot be read any more',
+  rule_broken: 'an entry of the log breaks the rules of the registry',
+  wrong_entry: 'an entry is not the one its hash was made of',
+} as const
+
+export interface ViewRefusal {
+  readonly reason: ViewRefusalReason
+  readonly detail: string
+}
+
+export function refuseView(reason: ViewRefusalReason, detail: string): CairnError {
+  return new CairnError('Integrity', detail, { code: reason })
+}
+
+/** What the registry did wrong; undefined where it could not be asked, which says nothing about its log. */
+export function findRefusal(error: unknown): ViewRefusal | undefined {
+  const { kind, code, message: detail } = toCairnError(error)
+  if (isReason(code)) return { reason: code, detail }
+  const isAboutLog = isKind(error, 'Integrity') || kind === 'Malformed' || kind === 'NotFound' || kind === 'TooLarge'
+  return isAboutLog ? { reason: 'bad_answer', detail } : undefined
+}
+
+function isReason(code: string): code is ViewRefusalReason {
+  return Object.hasOwn(PROOF_REFUSALS, code) || Object.hasOwn(VIEW_REFUSALS, code)
+}
 
 /** What was proved, whole: never half of it. */
-export interface Standing {
+export interface ProvenLog {
   /** The checkpoint up to which everything was proved. */
   readonly pin: Pin
   readonly head: Head
   /** Undefined where retention removed the beginning of the log: then a name needs its own proof. */
-  readonly state: State | undefined
+  readonly state: RegistryState | undefined
 }
 
 export interface LogTailOptions {
@@ -55,7 +90,7 @@ export interface LogTailOptions {
 }
 
 /** What is asked for one call, under one signal. */
-export type Asking = () => CallContext
+export type CallContextFactory = () => CallContext
 
 /** Work in one go, before others have their turn. */
 const SLICE_MS = 8
@@ -66,7 +101,7 @@ export class LogTail {
   /** Every entry in it was judged, or is known to have been removed. */
   readonly #frontier: Frontier
   #pin: Pin | undefined
-  #ask: Asking = () => {
+  #ask: CallContextFactory = () => {
     throw new CairnError('Internal', 'The log is asked outside of a look at it.')
   }
 
@@ -93,19 +128,19 @@ export class LogTail {
   }
 
   /** Looks at the log once; what is proved now. Throws what is wrong, or why it cannot be asked; then nothing moved. */
-  async look(ask: Asking): Promise<Standing> {
+  async look(ask: CallContextFactory): Promise<ProvenLog> {
     this.#ask = ask
     try {
       return await this.#look(ask)
     } catch (error) {
-      const reason = refusalIn(error)?.reason
+      const reason = findRefusal(error)?.reason
       if (reason === 'older_than_pin' || reason === 'forked') await this.#showPin(ask)
       throw error
     }
   }
 
   /** A log that was put back from an older copy does not know it; what was seen here tells it, if it will hear. */
-  async #showPin(ask: Asking): Promise<void> {
+  async #showPin(ask: CallContextFactory): Promise<void> {
     const note = this.#pin?.checkpoint
     if (note === undefined) return
     try {
@@ -115,18 +150,18 @@ export class LogTail {
     }
   }
 
-  async #look(ask: Asking): Promise<Standing> {
+  async #look(ask: CallContextFactory): Promise<ProvenLog> {
     const { client, trust, verifier, clock } = this.#options
     const note = await client.checkpoint(ask())
     const { size, root } = parseCheckpoint(parseNote(note).text)
     verifyCheckpoint(note, undefined, trust, verifier, { now: clock.wall() })
     const pin: Pin = { trust, size, root, checkpoint: new TextDecoder().decode(note) }
     const known = Math.max(this.#pin?.size ?? 0, this.#frontier.size)
-    if (size < known) throw refusal('older_than_pin', `The log shows ${size} entries; ${known} were seen before.`)
+    if (size < known) throw refuseView('older_than_pin', `The log shows ${size} entries; ${known} were seen before.`)
     const tiles = await this.#readHashes(pin)
     await this.#readEntries(tiles, size)
     const { head, state } = this.#replay
-    if (head === undefined) throw refusal('rule_broken', 'The log is empty: it does not begin with genesis.')
+    if (head === undefined) throw refuseView('rule_broken', 'The log is empty: it does not begin with genesis.')
     this.#pin = pin
     return { pin, head, state }
   }
@@ -147,14 +182,14 @@ export class LogTail {
       }
     }
     if (!equalBytes(grown.root(), root))
-      throw refusal('forked', `The log of ${size} entries does not continue the ${this.size} that were seen before.`)
+      throw refuseView('forked', `The log of ${size} entries does not continue the ${this.size} that were seen before.`)
     return tiles
   }
 
   #holdAgainstPin(grown: Frontier): void {
     const pin = this.#pin
     if (pin === undefined || grown.size !== pin.size || equalBytes(grown.root(), pin.root)) return
-    throw refusal('forked', `The first ${pin.size} entries are not those that were seen before.`)
+    throw refuseView('forked', `The first ${pin.size} entries are not those that were seen before.`)
   }
 
   async #readEntries(tiles: ReadonlyMap<number, Uint8Array>, size: number): Promise<void> {
@@ -178,16 +213,19 @@ export class LogTail {
 
   async #judge(index: number, entry: Uint8Array, hash: Hash): Promise<void> {
     if (!equalBytes(leafHash(entry), hash))
-      throw refusal('wrong_entry', `Entry ${index} is not the one that its hash in the tree was made of.`)
+      throw refuseView('wrong_entry', `Entry ${index} is not the one that its hash in the tree was made of.`)
     try {
       await this.#replay.take(index, entry)
     } catch (error) {
       if (!(error instanceof CairnError) || (error.kind !== 'Integrity' && error.kind !== 'Malformed')) throw error
-      throw refusal('rule_broken', `Entry ${index} breaks the rules of the registry: ${error.message}`)
+      throw refuseView('rule_broken', `Entry ${index} breaks the rules of the registry: ${error.message}`)
     }
     const { genesis } = this.#options.trust
     if (index === 0 && this.#replay.genesis !== genesis)
-      throw refusal('other_genesis', `The log begins with ${this.#replay.genesis ?? 'nothing'}, not with ${genesis}.`)
+      throw refuseView(
+        'other_genesis',
+        `The log begins with ${this.#replay.genesis ?? 'nothing'}, not with ${genesis}.`,
+      )
   }
 
   /** The entries of a bundle; nothing if retention removed them. */

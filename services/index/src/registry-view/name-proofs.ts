@@ -6,10 +6,9 @@
 import type { CallContext, RegistryClient } from '@cairn/clients'
 import { itemHash, type NameItem, parseProof, type TrustFile, verifyProof } from '@cairn/names'
 import { parseCheckpoint, parseNote, type SignatureVerifier } from '@cairn/tlog'
-import type { Standing } from './log-tail.ts'
-import { refusal } from './refusal.ts'
+import { type ProvenLog, refuseView } from './log-tail.ts'
 
-export interface ProvenName {
+export interface CheckedNameProof {
   readonly item: NameItem | null
   /** The version the proof is about. */
   readonly version: number
@@ -33,7 +32,7 @@ export interface NameProofsOptions {
 export class NameProofs {
   readonly #options: NameProofsOptions
   /** Oldest first. */
-  readonly #kept = new Map<string, ProvenName>()
+  readonly #kept = new Map<string, CheckedNameProof>()
   #keptBytes = 0
 
   constructor(options: NameProofsOptions) {
@@ -41,7 +40,7 @@ export class NameProofs {
   }
 
   /** The last proof of the name that held. */
-  kept(name: string): ProvenName | undefined {
+  kept(name: string): CheckedNameProof | undefined {
     return this.#kept.get(name)
   }
 
@@ -52,18 +51,18 @@ export class NameProofs {
   }
 
   /** What the proof shows, once it held against what stands here; throws why it does not. */
-  check(name: string, bytes: Uint8Array, standing: Standing): ProvenName {
+  check(name: string, bytes: Uint8Array, standing: ProvenLog): CheckedNameProof {
     const { trust, verifier, clock } = this.#options
     const { pin, head, state } = standing
     const verdict = verifyProof(parseProof(bytes), trust, verifier, { now: clock.wall(), pin })
-    if (verdict.kind === 'refused') throw refusal(verdict.code, `The proof of ${name} is refused: ${verdict.detail}`)
+    if (verdict.kind === 'refused') throw refuseView(verdict.code, `The proof of ${name} is refused: ${verdict.detail}`)
     const { finding } = verdict
     if (verdict.kind !== 'verified' || finding.type !== 'name' || finding.name !== name)
-      throw refusal('wrong_subject', `The proof that came is not one of ${name}.`)
+      throw refuseView('wrong_subject', `The proof that came is not one of ${name}.`)
     const { item, head: proved } = finding
     const isSame = state?.hashOf('name', name) === (item && itemHash(item))
     if (state !== undefined && proved.version === head.version && !isSame)
-      throw refusal(
+      throw refuseView(
         'other_meaning',
         `The proof of ${name} says something else than version ${head.version} of the log.`,
       )
@@ -71,7 +70,7 @@ export class NameProofs {
     return { item, version: proved.version, size, proof: bytes, provedAtMs: clock.now() }
   }
 
-  keep(name: string, proven: ProvenName): void {
+  keep(name: string, proven: CheckedNameProof): void {
     this.#drop(name)
     this.#kept.set(name, proven)
     this.#keptBytes += proven.proof.length

@@ -25,9 +25,8 @@ import { type Pin, parseName, type TrustFile } from '@cairn/names'
 import type { Platform } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
 import type { FollowedNames, NameAnswer } from '../domain/name-source.ts'
-import { LogTail, type Standing } from './log-tail.ts'
-import { NameProofs, type ProvenName } from './name-proofs.ts'
-import { type RefusalReason, refusal, refusalIn } from './refusal.ts'
+import { findRefusal, LogTail, type ProvenLog, refuseView, type ViewRefusalReason } from './log-tail.ts'
+import { type CheckedNameProof, NameProofs } from './name-proofs.ts'
 import { SavedView } from './saved-view.ts'
 
 /** How the view stands to the registry. */
@@ -37,7 +36,7 @@ export type RegistryViewStatus =
   /** What was proved before still is; how old it is, an answer says. */
   | { readonly tag: 'unreachable'; readonly detail: string }
   /** The registry said something that it could not prove. */
-  | { readonly tag: 'refused'; readonly reason: RefusalReason; readonly detail: string }
+  | { readonly tag: 'refused'; readonly reason: ViewRefusalReason; readonly detail: string }
 
 export interface RegistryViewOptions {
   readonly platform: Platform
@@ -64,13 +63,13 @@ const SAVE_EVERY_ENTRIES = 4096
 const PROOF_TRIES = 3
 
 /** Everything there is once it is known whom to believe. */
-interface Opened {
+interface OpenedView {
   readonly tail: LogTail
   readonly proofs: NameProofs
   savedSize: number
 }
 
-interface Heard {
+interface AnnouncedVersion {
   readonly version: number
   readonly hash: string
 }
@@ -82,10 +81,10 @@ export class RegistryView implements FollowedNames {
   /** Level-triggered: something may be new. */
   readonly #wake = new Watch(0)
   /** What the stream told last, until a look has been held against it. */
-  #heard: Heard | undefined
-  readonly #standing = new Watch<Standing | undefined>(undefined)
+  #heard: AnnouncedVersion | undefined
+  readonly #standing = new Watch<ProvenLog | undefined>(undefined)
   readonly #changes = new Watch(0)
-  #opened: Opened | undefined
+  #opened: OpenedView | undefined
   /** When the registry last showed the checkpoint that stands. */
   #confirmedAtMs = 0
 
@@ -163,7 +162,7 @@ export class RegistryView implements FollowedNames {
   }
 
   /** Asks for a proof and holds it against what stands. */
-  async #prove({ proofs }: Opened, name: string, context: CallContext, from?: number): Promise<ProvenName> {
+  async #prove({ proofs }: OpenedView, name: string, context: CallContext, from?: number): Promise<CheckedNameProof> {
     for (let tries = 1; ; tries += 1) {
       const before = this.#proved()
       const { proof, size } = await proofs.fetch(name, from ?? before.pin.size, context)
@@ -179,7 +178,7 @@ export class RegistryView implements FollowedNames {
 
   /** The registry gave nothing that holds: what was proved before may still be said, as long as it is what stands. */
   #withoutRegistry(name: string, error: unknown): NameAnswer {
-    const refused = refusalIn(error)
+    const refused = findRefusal(error)
     if (refused !== undefined) this.#refuse(refused.reason, refused.detail)
     const kept = this.#opened?.proofs.kept(name)
     const meant = this.#standing.value?.state?.get('name', name)
@@ -189,13 +188,13 @@ export class RegistryView implements FollowedNames {
     return { tag: 'unready', detail }
   }
 
-  #answer({ item, version, proof }: ProvenName, confirmedAtMs: number): NameAnswer {
+  #answer({ item, version, proof }: CheckedNameProof, confirmedAtMs: number): NameAnswer {
     if (item === null) return { tag: 'absent' }
     const freshnessMs = Math.max(0, this.#options.platform.clock.now() - confirmedAtMs)
     return { tag: 'found', address: item.manifest, version, proof, freshnessMs }
   }
 
-  #proved(): Standing {
+  #proved(): ProvenLog {
     const standing = this.#standing.value
     if (standing === undefined) throw new CairnError('Internal', 'Nothing of the registry is proved yet.')
     return standing
@@ -283,7 +282,7 @@ export class RegistryView implements FollowedNames {
 
   #failed(error: unknown): void {
     const { metrics, log } = this.#options.platform
-    const refused = refusalIn(error)
+    const refused = findRefusal(error)
     metrics.count('index_registry_checks_total', { outcome: refused === undefined ? 'unreachable' : 'refused' })
     if (refused !== undefined) {
       this.#refuse(refused.reason, refused.detail)
@@ -295,7 +294,7 @@ export class RegistryView implements FollowedNames {
     this.#status.set({ tag, detail: `The registry cannot be asked: ${detail}` })
   }
 
-  #refuse(reason: RefusalReason, detail: string): void {
+  #refuse(reason: ViewRefusalReason, detail: string): void {
     const { metrics, log } = this.#options.platform
     metrics.count('index_registry_refused_total', { reason })
     const before = this.#status.value
@@ -305,7 +304,7 @@ export class RegistryView implements FollowedNames {
     this.#status.set({ tag: 'refused', reason, detail })
   }
 
-  #adopt(standing: Standing): void {
+  #adopt(standing: ProvenLog): void {
     const { clock, metrics } = this.#options.platform
     this.#confirmedAtMs = clock.now()
     if (this.#standing.value?.pin.size === standing.pin.size) return
@@ -316,14 +315,14 @@ export class RegistryView implements FollowedNames {
   }
 
   /** Learns whom to believe, from the pin, the trust file or, once, the node's own registry; and where it was. */
-  async #open(signal: AbortSignal): Promise<Opened> {
+  async #open(signal: AbortSignal): Promise<OpenedView> {
     const { platform, client } = this.#options
     const { clock, crypto: verifier } = platform
     const pin = await this.#saved.readPin()
     const given = this.#options.trust
     if (pin !== undefined && given !== undefined && pin.trust.genesis !== given.genesis) {
       const detail = `The trust file names ${given.origin}, but ${this.#saved.pinPath} remembers ${pin.trust.origin}. To follow the other log, remove that file.`
-      throw refusal('other_origin', detail)
+      throw refuseView('other_origin', detail)
     }
     const trust = given ?? pin?.trust ?? (await client.trust(this.#call(signal)))
     const from = pin && (await this.#saved.readPlace(pin))
@@ -332,7 +331,7 @@ export class RegistryView implements FollowedNames {
     return { tail, proofs, savedSize: from?.frontier.size ?? 0 }
   }
 
-  async #save(opened: Opened, pin: Pin): Promise<void> {
+  async #save(opened: OpenedView, pin: Pin): Promise<void> {
     await this.#unlessDrive(async () => await this.#saved.writePin(pin))
     if (opened.tail.size - opened.savedSize >= SAVE_EVERY_ENTRIES) await this.#savePlace()
   }
@@ -371,9 +370,9 @@ function isName(name: string): boolean {
 }
 
 /** An event is sent after its checkpoint is published: whatever it says, the log must say too. */
-function holdEvent({ version, hash }: Heard, { head }: Standing): void {
+function holdEvent({ version, hash }: AnnouncedVersion, { head }: ProvenLog): void {
   const isProved = version < head.version || (version === head.version && hash === head.hash)
   if (isProved) return
   const detail = `The stream tells of version ${version}, ${hash}; the log proves no more than version ${head.version}, ${head.hash}.`
-  throw refusal('forged_event', detail)
+  throw refuseView('forged_event', detail)
 }

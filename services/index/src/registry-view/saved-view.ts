@@ -17,8 +17,8 @@ import {
   parsePayload,
   parsePin,
   parseProposal,
+  RegistryState,
   type ReplayedProposal,
-  State,
 } from '@cairn/names'
 import { type Disk, makeDirectories, type Platform, readSmallFile, replaceSmallFile } from '@cairn/platform'
 import { Frontier } from '@cairn/tlog'
@@ -35,7 +35,7 @@ import {
 } from '@cairn/wire'
 import type { LogTailOptions } from './log-tail.ts'
 
-type Place = NonNullable<LogTailOptions['from']>
+type TailPlace = NonNullable<LogTailOptions['from']>
 
 const SCHEMA = 'cairn.index-view/1'
 /** Lines handled in one go, before others have their turn. */
@@ -82,7 +82,7 @@ export class SavedView {
   }
 
   /** Where the replay was; nothing if that was never written, or is damaged, or is of another log. */
-  async readPlace(pin: Pin): Promise<Place | undefined> {
+  async readPlace(pin: Pin): Promise<TailPlace | undefined> {
     try {
       const bytes = await this.#readView()
       const place = bytes && (await this.#decode(bytes))
@@ -93,7 +93,7 @@ export class SavedView {
     }
   }
 
-  async writePlace(place: Place): Promise<void> {
+  async writePlace(place: TailPlace): Promise<void> {
     const fresh = `${this.#viewPath}.new`
     await this.#makeDirectory()
     try {
@@ -136,7 +136,7 @@ export class SavedView {
     }
   }
 
-  async #decode(bytes: Uint8Array): Promise<Place> {
+  async #decode(bytes: Uint8Array): Promise<TailPlace> {
     const lines = splitLines(bytes)
     const end = lines.pop()
     const [header, ...rest] = lines
@@ -150,11 +150,11 @@ export class SavedView {
       await sleep(this.#clock, 0)
     }
     if (objectOf(end)['b3'] !== hash) throw damaged('has another hash than it says')
-    let state = State.EMPTY
+    let state = RegistryState.EMPTY
     for (const slice of slices(rest)) {
       const items: LiveItem[] = []
       for (const line of slice) takeLine(objectOf(line), { items, open, committed })
-      state = State.of(items, state)
+      state = RegistryState.of(items, state)
       await sleep(this.#clock, 0)
     }
     return { frontier, place: { log, head, state, open, committed } }
@@ -162,7 +162,7 @@ export class SavedView {
 }
 
 /** First how far it is, then every item, every open proposal, and the ids of those that were committed. */
-function* linesOf({ frontier, place }: Place): Generator<JsonObject> {
+function* linesOf({ frontier, place }: TailPlace): Generator<JsonObject> {
   const { log, head, state, open, committed } = place
   const { origin, genesis } = log
   const { version, hash } = head
@@ -194,7 +194,7 @@ function takeLine(line: JsonObject, { items, open, committed }: Taken): void {
   } else committed.push(textOf(line, 'committed'))
 }
 
-function readHeader(fields: JsonObject): Pick<Place, 'frontier'> & Pick<Place['place'], 'log' | 'head'> {
+function readHeader(fields: JsonObject): Pick<TailPlace, 'frontier'> & Pick<TailPlace['place'], 'log' | 'head'> {
   const [log, head] = [objectValue(fields['log']), objectValue(fields['head'])]
   const { version } = head
   if (fields['schema'] !== SCHEMA || typeof version !== 'number') throw damaged('is of another form')

@@ -6,8 +6,7 @@ import { createUlid } from '@cairn/wire'
 import { z } from 'zod'
 import { noSuchName, registrySpeaks } from '../errors.ts'
 import type { IndexParts } from '../parts.ts'
-import { questionOf } from '../tasks/prefetcher.ts'
-import { PRIORITIES } from '../tasks/reindex-line.ts'
+import { PRIORITIES, questionOf } from '../tasks/prefetcher.ts'
 import { address } from './params.ts'
 
 const KEYS_MAX = 1000
@@ -27,7 +26,7 @@ export function adminRoutes(parts: IndexParts): RouteTable {
 }
 
 function pinning(parts: IndexParts, action: 'pin' | 'unpin'): RouteTable[number] {
-  const { book, events, audit, idempotency, announcer, runtime } = parts
+  const { overrides: book, events, audit, idempotency, announcer, runtime } = parts
   return route({
     method: 'POST',
     path: `/admin/${action}`,
@@ -82,7 +81,7 @@ function reindex({ reindex: queue, runtime, events, audit, idempotency }: IndexP
   })
 }
 
-function putName({ book, names, audit }: IndexParts): RouteTable[number] {
+function putName({ overrides: book, names, audit }: IndexParts): RouteTable[number] {
   return route({
     method: 'PUT',
     path: '/admin/names/:name',
@@ -102,7 +101,7 @@ function putName({ book, names, audit }: IndexParts): RouteTable[number] {
   })
 }
 
-function removeName({ book, names, audit }: IndexParts): RouteTable[number] {
+function removeName({ overrides: book, names, audit }: IndexParts): RouteTable[number] {
   return route({
     method: 'DELETE',
     path: '/admin/names/:name',

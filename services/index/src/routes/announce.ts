@@ -1,18 +1,56 @@
 /** Records of others, taken in: verified, dialled back, kept, and told to the network at a steady rate. */
-import { CairnError, toCairnError } from '@cairn/kernel'
-import { json, type RouteTable, route } from '@cairn/platform'
+import { CairnError, type Deadline, type Runtime, toCairnError } from '@cairn/kernel'
+import { joinUrl, json, type RouteTable, route, type Transport } from '@cairn/platform'
 import type { SignedProviderRecord } from '@cairn/routing'
 import { fromBase64url } from '@cairn/wire'
 import { z } from 'zod'
-import { dialBack } from '../domain/dial-back.ts'
-import { questionKey } from '../domain/finding.ts'
+import { questionKey } from '../domain/lookup.ts'
+import type { Latencies } from '../domain/rank.ts'
 import type { IndexParts } from '../parts.ts'
-import type { AnyContext } from './params.ts'
+import type { IndexRequestContext } from './params.ts'
+
+/*
+ * Asks whoever announces for one of the objects it claims, at the address it claims: an announcement that sends clients
+ * to somebody else, or to nobody, is not taken.
+ */
+
+/** Until somebody who announces has shown that they can be reached. */
+const DIAL_BACK_MS = 2000
+
+/** Throws unless the publisher serves the object at one of the record's addresses. `egress` refuses forbidden ones. */
+async function dialBack(
+  { clock }: Runtime,
+  egress: Transport,
+  latencies: Latencies,
+  { cid, publisher, http }: SignedProviderRecord,
+  bounds: { readonly deadline: Deadline; readonly signal?: AbortSignal | undefined },
+): Promise<void> {
+  const deadline = bounds.deadline.child(DIAL_BACK_MS)
+  let why = 'it names no address'
+  for (const base of http) {
+    const startedAt = clock.now()
+    try {
+      const url = joinUrl(new URL(base), `o/${cid}`)
+      const response = await egress.request({ method: 'HEAD', url, headers: {}, deadline, signal: bounds.signal })
+      response.body.cancel()
+      if (response.status === 200) {
+        latencies.note(publisher, clock.now() - startedAt)
+        return
+      }
+      why = `${base} answers ${response.status}`
+    } catch (error) {
+      if (bounds.signal?.aborted === true) throw error
+      why = `${base}: ${toCairnError(error).message}`
+    }
+  }
+  const detail = `The publisher of this record does not serve the object where it says it does (${why}).`
+  throw new CairnError('RejectPolicy', detail, { code: 'unreachable' })
+}
 
 const RECORDS_MAX = 256
 
 const refusedRow = z.strictObject({ index: z.int(), code: z.string(), detail: z.string() })
-type Refused = z.output<typeof refusedRow>
+type RefusedRecord = z.output<typeof refusedRow>
 
 export function announceRoute(parts: IndexParts): RouteTable[number] {
   return route({
@@ -37,20 +75,20 @@ export function announceRoute(parts: IndexParts): RouteTable[number] {
   })
 }
 
-interface Checked {
+interface CheckedRecord {
   readonly index: number
   readonly record: SignedProviderRecord
 }
 
-async function takeIn(parts: IndexParts, context: AnyContext, texts: readonly string[]) {
+async function takeIn(parts: IndexParts, context: IndexRequestContext, texts: readonly string[]) {
   const { gate, records, announcer, cache, runtime } = parts
-  const refused: Refused[] = []
+  const refused: RefusedRecord[] = []
   const refuse = (index: number, error: unknown, result: 'refused' | 'unreachable'): void => {
     const { code, message } = toCairnError(error)
     refused.push({ index, code, detail: message })
     runtime.metrics.count('announce_records_total', { result })
   }
-  const byPublisher = new Map<string, Checked[]>()
+  const byPublisher = new Map<string, CheckedRecord[]>()
   for (const [index, text] of texts.entries()) {
     try {
       const record = gate.check(fromBase64url(text))
@@ -92,8 +130,8 @@ const OUTCOMES = {
 /** One of a publisher's records, picked at random so that it cannot prepare for it. */
 async function reach(
   { runtime, egress, latencies }: IndexParts,
-  context: AnyContext,
-  checked: readonly Checked[],
+  context: IndexRequestContext,
+  checked: readonly CheckedRecord[],
 ): Promise<void> {
   const pick = checked[Math.floor(runtime.random.next() * checked.length)]
   if (pick === undefined) return

@@ -3,11 +3,11 @@ import { type IngressResponse, type RequestContext, type RouteTable, route } fro
 import { delegatedJson, delegatedLines, filterList, NDJSON, wantsNdjson } from '@cairn/routing'
 import { type Address, knownAddressOfCid } from '@cairn/wire'
 import { z } from 'zod'
-import { digestOfProviders } from '../domain/provider-set.ts'
+import { digestOfProviders } from '../domain/known-providers.ts'
 import { noProviders } from '../errors.ts'
 import type { Answered } from '../intake.ts'
 import type { IndexParts } from '../parts.ts'
-import { type AnyContext, lookupErrors, shown } from './params.ts'
+import { type IndexRequestContext, lookupErrors, respondTagged } from './params.ts'
 import { rankedFor } from './providers.ts'
 
 /** What the protocol's clients expect an index to give at most. */
@@ -18,7 +18,7 @@ const query = z.looseObject({
   'filter-addrs': z.string().max(1000).optional(),
 })
 
-type Asked = RequestContext<unknown, z.output<typeof query>, unknown>
+type DelegatedContext = RequestContext<unknown, z.output<typeof query>, unknown>
 
 export function delegatedRoute(parts: IndexParts): RouteTable[number] {
   const { admission, intake } = parts
@@ -46,21 +46,21 @@ export function delegatedRoute(parts: IndexParts): RouteTable[number] {
   })
 }
 
-function nothingKnown({ headers }: AnyContext): IngressResponse {
+function nothingKnown({ headers }: IndexRequestContext): IngressResponse {
   const isLines = wantsNdjson(headers.get('accept'))
   const caching = ['Cache-Control', 'public, max-age=300', 'Vary', 'Accept']
   const type = isLines ? NDJSON : 'application/json'
   return { status: 200, headers: ['Content-Type', type, ...caching], body: isLines ? '' : '{"Providers":[]}' }
 }
 
-async function lookUp(parts: IndexParts, context: Asked, cid: Address): Promise<IngressResponse> {
+async function lookUp(parts: IndexParts, context: DelegatedContext, cid: Address): Promise<IngressResponse> {
   using _place = parts.admission.enter('routing')
   const { deadline, signal } = context
   const passedOn = context.headers.get('max-forwards') === '0'
   return show(parts, context, cid, await parts.intake.lookUp({ tag: 'providers', cid, passedOn }, { deadline, signal }))
 }
 
-function show(parts: IndexParts, context: Asked, cid: Address, { finding }: Answered): IngressResponse {
+function show(parts: IndexParts, context: DelegatedContext, cid: Address, { finding }: Answered): IngressResponse {
   const providers = rankedFor(parts, cid, finding)
     .slice(0, PROVIDERS_MAX)
     .map(({ provider }) => provider)
@@ -71,7 +71,7 @@ function show(parts: IndexParts, context: Asked, cid: Address, { finding }: Answ
   const body = (): string =>
     isLines ? delegatedLines(providers, filters) : JSON.stringify(delegatedJson(providers, filters))
   const type = isLines ? NDJSON : 'application/json'
-  const response = shown(context, parts.runtime.clock.wall(), {
+  const response = respondTagged(context, parts.runtime.clock.wall(), {
     tag: digestOfProviders(providers),
     isFresh: false,
     type,

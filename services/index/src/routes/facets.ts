@@ -1,8 +1,8 @@
 /** Search and graph: off unless switched on, and served by workers of their own. */
 import { json, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
-import { neighbours, search } from '../domain/facets-core.ts'
-import { keyText } from '../domain/key.ts'
+import { findRelated, searchNames } from '../domain/facets-core.ts'
+import { keyText } from '../domain/lookup.ts'
 import type { IndexParts } from '../parts.ts'
 import { keyParams } from './params.ts'
 
@@ -40,7 +40,7 @@ function searchRoute({ catalogue }: IndexParts): RouteTable[number] {
     },
     errors: { bad_request: 400, over_capacity: 429 },
     handler: ({ params, query: { limit, offset } }) => {
-      const matches = search(catalogue.meanings(), params.query)
+      const matches = searchNames(catalogue.meanings(), params.query)
       const page = matches.slice(offset, offset + limit)
       const next = offset + page.length
       const hasMore = next < matches.length
@@ -75,7 +75,7 @@ function graphRoute({ catalogue }: IndexParts): RouteTable[number] {
     },
     errors: { bad_request: 400, over_capacity: 429 },
     handler: ({ params: { key }, query: { max_neighbors: max, hops } }) => {
-      const found = neighbours(catalogue.meanings(), key.kind === 'name' ? key.name : key.cid, hops)
+      const found = findRelated(catalogue.meanings(), key.kind === 'name' ? key.name : key.cid, hops)
       return json(200, { root: keyText(key), neighbors: found.slice(0, max), truncated: found.length > max })
     },
   })

@@ -2,12 +2,12 @@
 import type { IngressResponse, RequestContext } from '@cairn/platform'
 import { type Address, entityTagOf, evaluatePreconditions, parseAddress } from '@cairn/wire'
 import { z } from 'zod'
-import { parseKey } from '../domain/key.ts'
+import { parseLookupKey } from '../domain/lookup.ts'
 
-export type AnyContext = RequestContext<unknown, unknown, unknown>
+export type IndexRequestContext = RequestContext<unknown, unknown, unknown>
 
 export const address = z.string().transform((text) => parseAddress(text))
-export const keyParams = z.strictObject({ key: z.string().transform((text) => parseKey(text)) })
+export const keyParams = z.strictObject({ key: z.string().transform((text) => parseLookupKey(text)) })
 export const cidParams = z.strictObject({ cid: address })
 
 export const flag = z.enum(['true', 'false', '']).transform((text) => text !== 'false')
@@ -25,7 +25,7 @@ export const lookupErrors = {
   timeout: 504,
 } as const
 
-export interface Shown {
+export interface TaggedAnswer {
   readonly tag: Address
   readonly isFresh: boolean
   readonly type?: string
@@ -34,7 +34,11 @@ export interface Shown {
 }
 
 /** The answer, or that the client has it already. */
-export function shown(context: AnyContext, nowMs: number, { tag, isFresh, type, body }: Shown): IngressResponse {
+export function respondTagged(
+  context: IndexRequestContext,
+  nowMs: number,
+  { tag, isFresh, type, body }: TaggedAnswer,
+): IngressResponse {
   const etag = entityTagOf(tag)
   const headers = ['ETag', etag, 'Cache-Control', isFresh ? FRESH : CACHING]
   const ifNoneMatch = context.headers.get('if-none-match')

@@ -3,17 +3,17 @@ import { CairnError } from '@cairn/kernel'
 import { empty, type IngressResponse, type RouteTable, route } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
 import { z } from 'zod'
-import type { Finding } from '../domain/finding.ts'
-import { digestOfProviders } from '../domain/provider-set.ts'
-import { type ProviderClass, type RankedProvider, rankProviders } from '../domain/rank.ts'
+import { digestOfProviders } from '../domain/known-providers.ts'
+import type { LookupResult } from '../domain/lookup.ts'
+import { type RankClass, rankProviders, type ScoredProvider } from '../domain/rank.ts'
 import { noProviders } from '../errors.ts'
 import type { Answered } from '../intake.ts'
 import type { IndexParts } from '../parts.ts'
-import { type AnyContext, cidParams, lookupErrors, shown } from './params.ts'
+import { cidParams, type IndexRequestContext, lookupErrors, respondTagged } from './params.ts'
 
 const LIMIT_MAX = 32
 const LIMIT_DEFAULT = 5
-const CLASSES: readonly ProviderClass[] = ['region_match', 'fresh', 'any', 'unverified']
+const CLASSES: readonly RankClass[] = ['region_match', 'fresh', 'any', 'unverified']
 
 const number = z
   .string()
@@ -74,7 +74,12 @@ function providers(parts: IndexParts): RouteTable[number] {
   })
 }
 
-async function lookUp(parts: IndexParts, context: AnyContext, cid: Address, asked: Query): Promise<IngressResponse> {
+async function lookUp(
+  parts: IndexParts,
+  context: IndexRequestContext,
+  cid: Address,
+  asked: Query,
+): Promise<IngressResponse> {
   using _place = parts.admission.enter('providers')
   const { deadline, signal } = context
   return show(parts, context, cid, asked, await parts.intake.lookUp({ tag: 'providers', cid }, { deadline, signal }))
@@ -84,9 +89,9 @@ async function lookUp(parts: IndexParts, context: AnyContext, cid: Address, aske
 export function rankedFor(
   { runtime, config, suppressions, latencies }: IndexParts,
   cid: Address,
-  finding: Finding,
+  finding: LookupResult,
   region?: string,
-): readonly RankedProvider[] {
+): readonly ScoredProvider[] {
   if (finding.tag !== 'providers') return []
   const { rank } = config()
   return rankProviders(suppressions.without(cid, finding.providers), {
@@ -103,7 +108,7 @@ export function rankedFor(
 
 function show(
   parts: IndexParts,
-  context: AnyContext,
+  context: IndexRequestContext,
   cid: Address,
   { limit, region, min_freshness: freshestS }: Query,
   { finding }: Answered,
@@ -128,10 +133,14 @@ function show(
         ? {}
         : { hedge: { alpha_ms: hedge.alphaMs, beta_ms: hedge.betaMs, winner: hedge.winner } }),
     })
-  return shown(context, nowMs, { tag: digestOfProviders(ranked.map((each) => each.provider)), isFresh: false, body })
+  return respondTagged(context, nowMs, {
+    tag: digestOfProviders(ranked.map((each) => each.provider)),
+    isFresh: false,
+    body,
+  })
 }
 
-function rowOf({ provider: { id, http, region, seenAtMs }, class: each, score }: RankedProvider, nowMs: number) {
+function rowOf({ provider: { id, http, region, seenAtMs }, class: each, score }: ScoredProvider, nowMs: number) {
   const seen = Math.max(0, Math.floor((nowMs - seenAtMs) / 1000))
   return { id, http, ...(region === undefined ? {} : { region }), class: each, score, last_seen_s: seen }
 }

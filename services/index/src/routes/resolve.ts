@@ -1,12 +1,11 @@
 /** What a key means. Cached answers are given at once; the rest waits for a lookup. */
 import { type IngressResponse, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
-import type { Finding, Question } from '../domain/finding.ts'
-import { type Key, keyHint, keyText } from '../domain/key.ts'
+import { keyHint, keyText, type LookupKey, type LookupQuestion, type LookupResult } from '../domain/lookup.ts'
 import { noProviders, noSuchName } from '../errors.ts'
 import type { Answered } from '../intake.ts'
 import type { IndexParts } from '../parts.ts'
-import { type AnyContext, flag, keyParams, lookupErrors, shown } from './params.ts'
+import { flag, type IndexRequestContext, keyParams, lookupErrors, respondTagged } from './params.ts'
 
 const resolution = z.looseObject({
   key: z.string(),
@@ -48,27 +47,27 @@ const treeSize = z
   .regex(/^[1-9]\d{0,15}$/, 'must be the size of a tree')
   .transform(Number)
 
-type Found = Exclude<Finding, { tag: 'nothing' }>
+type PositiveResult = Exclude<LookupResult, { tag: 'nothing' }>
 
 class Resolving {
   readonly #parts: IndexParts
   /** Bodies of what is cached, as long as nothing in them changes: a key that everybody asks for is written once a second. */
-  readonly #bodies = new WeakMap<Finding, { readonly stamp: string; readonly body: string }>()
+  readonly #bodies = new WeakMap<LookupResult, { readonly stamp: string; readonly body: string }>()
 
   constructor(parts: IndexParts) {
     this.#parts = parts
   }
 
   answer(
-    context: AnyContext,
-    key: Key,
+    context: IndexRequestContext,
+    key: LookupKey,
     isFresh: boolean,
     from: number | undefined,
   ): IngressResponse | Promise<IngressResponse> {
     const { admission, intake, runtime } = this.#parts
     admission.take('resolve')
     const startedAt = runtime.clock.now()
-    const question: Question =
+    const question: LookupQuestion =
       key.kind === 'name' ? { tag: 'name', name: key.name, from } : { tag: 'providers', cid: key.cid }
     const kept = isFresh ? undefined : intake.cached(question)
     if (kept !== undefined) return this.#show(context, key, kept, startedAt, isFresh)
@@ -76,9 +75,9 @@ class Resolving {
   }
 
   async #lookUp(
-    context: AnyContext,
-    key: Key,
-    question: Question,
+    context: IndexRequestContext,
+    key: LookupKey,
+    question: LookupQuestion,
     startedAt: number,
     isFresh: boolean,
   ): Promise<IngressResponse> {
@@ -96,8 +95,8 @@ class Resolving {
   }
 
   #show(
-    context: AnyContext,
-    key: Key,
+    context: IndexRequestContext,
+    key: LookupKey,
     { finding, cachedMs }: Answered,
     startedAt: number,
     isFresh: boolean,
@@ -112,17 +111,17 @@ class Resolving {
     metrics.count('index_resolves_total', { type: key.kind, source })
     const tag = finding.tag === 'name' ? finding.address : keyAddress(key)
     const body = (): string => this.#body(key, finding, source, cachedMs ?? 0, hint)
-    return shown(context, clock.wall(), { tag, isFresh, body })
+    return respondTagged(context, clock.wall(), { tag, isFresh, body })
   }
 
-  #providersHint(key: Key, finding: Finding): number {
+  #providersHint(key: LookupKey, finding: LookupResult): number {
     const { suppressions, intake } = this.#parts
     if (finding.tag === 'name') return intake.known(finding.address)
     if (finding.tag === 'nothing' || key.kind === 'name') return 0
     return suppressions.without(key.cid, finding.providers).length
   }
 
-  #body(key: Key, finding: Found, source: string, cachedMs: number, hint: number): string {
+  #body(key: LookupKey, finding: PositiveResult, source: string, cachedMs: number, hint: number): string {
     const freshness = Math.floor((cachedMs + (finding.tag === 'name' ? finding.freshnessMs : 0)) / 1000)
     const stamp = `${source} ${freshness} ${hint}`
     const made = this.#bodies.get(finding)
@@ -144,7 +143,7 @@ class Resolving {
   }
 }
 
-function keyAddress(key: Key) {
+function keyAddress(key: LookupKey) {
   if (key.kind === 'cid') return key.cid
   throw new TypeError('A name is no address.')
 }

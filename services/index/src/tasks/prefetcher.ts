@@ -4,16 +4,57 @@
  */
 import { Cancel, Deadline, type Queue, type Runtime, type TaskBody, throwIfCanceled, toCairnError } from '@cairn/kernel'
 import type { IndexConfig } from '../config.ts'
-import type { Book } from '../domain/book.ts'
-import type { Question } from '../domain/finding.ts'
-import { keyHint, parseKey } from '../domain/key.ts'
-import type { Intake } from '../intake.ts'
-import { ReindexLine, type ReindexRequest } from './reindex-line.ts'
+import type { LocalOverrides } from '../domain/local-overrides.ts'
+import { keyHint, type LookupQuestion, parseLookupKey } from '../domain/lookup.ts'
+import type { LookupIntake } from '../intake.ts'
+
+// What an operator wants looked up again, in the order in which it is done: the most urgent first, each in its turn.
+
+/** The most urgent first. */
+export const PRIORITIES = ['high', 'normal', 'low'] as const
+export type Priority = (typeof PRIORITIES)[number]
+
+export interface ReindexRequest {
+  readonly question: LookupQuestion
+  readonly priority: Priority
+}
+
+export class ReindexQueue {
+  readonly #queue: Queue<ReindexRequest>
+  readonly #lanes: Readonly<Record<Priority, LookupQuestion[]>> = { high: [], normal: [], low: [] }
+
+  constructor(queue: Queue<ReindexRequest>) {
+    this.#queue = queue
+  }
+
+  /** The most urgent question that waits; once there is one. Nothing more comes after `undefined`. */
+  async next(signal: AbortSignal): Promise<LookupQuestion | undefined> {
+    this.#sort()
+    for (const priority of PRIORITIES) {
+      const question = this.#lanes[priority].shift()
+      if (question !== undefined) return question
+    }
+    const received = await this.#queue.recv({ signal })
+    if (received.tag !== 'item') return undefined
+    this.#lanes[received.item.priority].push(received.item.question)
+    return await this.next(signal)
+  }
+
+  /** Takes over what waits, as much as the queue itself would hold: what is urgent is seen before its turn in the queue. */
+  #sort(): void {
+    let waiting = PRIORITIES.reduce((sum, priority) => sum + this.#lanes[priority].length, 0)
+    for (; waiting < this.#queue.capacity; waiting += 1) {
+      const received = this.#queue.tryReceive()
+      if (received?.tag !== 'item') return
+      this.#lanes[received.item.priority].push(received.item.question)
+    }
+  }
+}
 
 export interface PrefetcherParts {
   readonly config: () => IndexConfig
-  readonly book: Book
-  readonly intake: Intake
+  readonly overrides: LocalOverrides
+  readonly intake: LookupIntake
   readonly reindex: Queue<ReindexRequest>
 }
 
@@ -23,9 +64,9 @@ const RENEWED_AT = 0.5
 export function prefetcher(runtime: Runtime, parts: PrefetcherParts): TaskBody {
   return async ({ draining }) => {
     for (const text of parts.config().cache.warmup_keys) await warm(runtime, parts, text, draining)
-    const line = new ReindexLine(parts.reindex)
+    const line = new ReindexQueue(parts.reindex)
     for (;;) {
-      for (const cid of parts.book.pins) await fetch(runtime, parts, { tag: 'providers', cid }, draining)
+      for (const cid of parts.overrides.pins) await fetch(runtime, parts, { tag: 'providers', cid }, draining)
       await workOff(runtime, parts, line, draining)
     }
   }
@@ -40,8 +81,8 @@ async function warm(runtime: Runtime, parts: PrefetcherParts, text: string, sign
   }
 }
 
-export function questionOf(text: string): Question {
-  const key = parseKey(text)
+export function questionOf(text: string): LookupQuestion {
+  const key = parseLookupKey(text)
   return key.kind === 'name' ? { tag: 'name', name: key.name } : { tag: 'providers', cid: key.cid }
 }
 
@@ -49,13 +90,13 @@ export function questionOf(text: string): Question {
 async function workOff(
   runtime: Runtime,
   parts: PrefetcherParts,
-  line: ReindexLine,
+  line: ReindexQueue,
   draining: AbortSignal,
 ): Promise<void> {
   const round = Deadline.after(runtime.clock, parts.config().cache.ttl * RENEWED_AT)
   using cancel = new Cancel({ signals: [draining], deadline: round })
   while (!round.expired) {
-    let question: Question | undefined
+    let question: LookupQuestion | undefined
     try {
       question = await line.next(cancel.signal)
     } catch (error) {
@@ -74,7 +115,7 @@ async function workOff(
 async function fetch(
   { clock, log }: Runtime,
   { config, intake }: PrefetcherParts,
-  question: Question,
+  question: LookupQuestion,
   signal: AbortSignal,
 ): Promise<'found' | 'absent' | 'failed'> {
   try {

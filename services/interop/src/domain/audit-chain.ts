@@ -9,7 +9,7 @@ import type { ChainPoint } from './record.ts'
 /** One place is remembered for this many lines; the rest is read from there. */
 const STRIDE = 64
 
-interface LinePlace {
+interface LinePosition {
   readonly seq: number
   readonly segment: number
   readonly offset: number
@@ -26,7 +26,7 @@ export class AuditChain {
   #anchorIndex: number | undefined
   /** Lines up to this one were let go of. */
   #base = 0
-  #places: LinePlace[] = []
+  #places: LinePosition[] = []
   /** Lines that are not where they should be, between others that are. */
   #gaps: LineRange[] = []
   #adopted = 0
@@ -146,8 +146,8 @@ export class AuditChain {
   }
 
   /** Where to begin reading for this line; nothing if it is not here. */
-  placeOf(seq: number): LinePlace | undefined {
-    let found: LinePlace | undefined
+  placeOf(seq: number): LinePosition | undefined {
+    let found: LinePosition | undefined
     for (const place of this.#places) {
       if (place.seq > seq) break
       found = place

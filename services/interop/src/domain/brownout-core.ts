@@ -20,7 +20,7 @@ export type BrownoutState =
   | { readonly tag: 'clear' }
   | { readonly tag: 'brown'; readonly since: number; readonly causes: readonly Cause[] }
 
-interface Slot {
+interface BrownoutSlot {
   readonly from: number
   answers: number
   failures: number
@@ -31,7 +31,7 @@ interface Slot {
 
 export interface BrownoutCore {
   state: BrownoutState
-  readonly slots: Slot[]
+  readonly slots: BrownoutSlot[]
   /** Since when `work` has been over its bound. */
   crowdedSince: number | undefined
   causes: readonly Cause[]
@@ -72,7 +72,7 @@ export function sawCall(core: BrownoutCore, now: number, tookMs: number, limits:
   if (tookMs >= limits.upstreamP95Ms * END_RATIO.p95) slot.slowish += 1
 }
 
-function slotAt(core: BrownoutCore, now: number): Slot {
+function slotAt(core: BrownoutCore, now: number): BrownoutSlot {
   const last = core.slots.at(-1)
   if (last !== undefined && now < last.from + SLOT_MS) return last
   const slot = { from: now, answers: 0, failures: 0, calls: 0, slow: 0, slowish: 0 }

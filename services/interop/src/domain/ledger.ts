@@ -7,16 +7,16 @@
  * Never true here: a webhook is remembered and its messages are not there, or the other way round; an audit line says
  * allowed and the record is gone; an answer before the record is durable.
  */
-import { type AuditFacts, auditLineHash, type LineRange, sayLineRanges } from '@cairn/clients'
+import { type AuditFacts, auditLineHash, formatLineRanges, type LineRange } from '@cairn/clients'
 import { type CairnError, Closeable, Watch, type Watching } from '@cairn/kernel'
 import {
-  type Change,
   type ChangeLog,
   type FoldedRecord,
   isShortOf,
-  type Living,
+  type LiveRecords,
   type Loss,
   Mailbox,
+  type MailboxChange,
   RollingJournal,
 } from '@cairn/mailbox'
 import type { Platform } from '@cairn/platform'
@@ -40,12 +40,12 @@ export interface LedgerOptions {
 /** A webhook that is let in. */
 export interface Acceptance {
   readonly replay: ReplayKey
-  readonly changes: readonly Change[]
+  readonly changes: readonly MailboxChange[]
   readonly audit: AuditFacts
 }
 
 /** Something that was in the journal is not there. */
-export interface Lost {
+export interface LostRecords {
   /** What, in a sentence. */
   readonly detail: string
   /** Lines of the audit that are here, and how many there are known to have been. */
@@ -66,14 +66,14 @@ const CARRY_KEYS_MAX = 4096
 const MESSAGE_SHARE = 16 * 1024
 const KEY_SHARE = 512
 
-export class Ledger extends Closeable {
+export class InteropLedger extends Closeable {
   readonly keys: ReplayKeys
   readonly chain = new AuditChain()
   readonly mailbox: Mailbox
   readonly #platform: Platform
   readonly #carryMessages: number
   readonly #carryKeys: number
-  readonly #lost = new Watch<Lost | undefined>(undefined)
+  readonly #lost = new Watch<LostRecords | undefined>(undefined)
   #journal: RollingJournal | undefined
 
   private constructor(platform: Platform, options: LedgerOptions) {
@@ -91,9 +91,9 @@ export class Ledger extends Closeable {
     this.mailbox = new Mailbox(platform, log, options)
   }
 
-  static async open(platform: Platform, options: LedgerOptions): Promise<Ledger> {
+  static async open(platform: Platform, options: LedgerOptions): Promise<InteropLedger> {
     const { directory, ioTimeoutMs, segmentBytes } = options
-    const ledger = new Ledger(platform, options)
+    const ledger = new InteropLedger(platform, options)
     try {
       const fold = (record: FoldedRecord): void => ledger.#fold(record)
       const [path, witness] = [`${directory}/journal`, `${directory}/witness`]
@@ -130,7 +130,7 @@ export class Ledger extends Closeable {
   }
 
   /** What was here and is not; nothing while all is. Until it is adopted everything can be read and nothing written. */
-  get lost(): Watching<Lost | undefined> {
+  get lost(): Watching<LostRecords | undefined> {
     return this.#lost
   }
 
@@ -153,7 +153,7 @@ export class Ledger extends Closeable {
       action: 'adopt',
       reason: 'journal_lost',
       event: lost.detail,
-      delivery: sayLineRanges(this.#missingUpTo(point)),
+      delivery: formatLineRanges(this.#missingUpTo(point)),
       corr_id: corrId,
     }
     const [line = ''] = this.chain.draft([facts], point).lines
@@ -218,7 +218,7 @@ export class Ledger extends Closeable {
     this.#lost.set(loss === undefined ? undefined : this.#lostBy(loss))
   }
 
-  #lostBy({ records, stretches, known }: Loss): Lost {
+  #lostBy({ records, stretches, known }: Loss): LostRecords {
     const { count: lines } = this.chain
     const point: ChainPoint = { count: known.count, head: known.head as Address }
     const parts = [
@@ -287,13 +287,13 @@ export class Ledger extends Closeable {
   }
 
   /** Several in one record follow one another. */
-  #applyAll(changes: readonly Change[], lsn: number, segment: number): void {
+  #applyAll(changes: readonly MailboxChange[], lsn: number, segment: number): void {
     changes.forEach((change, index) => {
       this.mailbox.apply(change, lsn + index / changes.length, segment)
     })
   }
 
-  #living(segment: number): Living {
+  #living(segment: number): LiveRecords {
     const { changes, isWhole } = this.mailbox.livingIn(segment, this.#carryMessages)
     const keys = this.keys.livingIn(segment, this.#carryKeys, this.#platform.clock.wall())
     const records: InteropRecord[] = []

@@ -8,30 +8,60 @@
  * An abort ends waits. It never comes between the body and the record: repeating the request shows what became of it.
  */
 import type { CallContext, StorageClient } from '@cairn/clients'
-import { type Bus, throwIfCanceled } from '@cairn/kernel'
+import { type Bus, type Runtime, throwIfCanceled } from '@cairn/kernel'
 import { abortable, type Platform } from '@cairn/platform'
-import { type Address, addressOf, createUlid } from '@cairn/wire'
-import type { Audit, InteropEvents } from '../audit.ts'
+import { type Address, addressOf, type Caveat, createUlid } from '@cairn/wire'
+import type { InteropAudit, InteropEvents } from '../audit.ts'
 import { full, needsStorage } from '../errors.ts'
 import type { Rule } from '../rules/rule.ts'
-import type { Ledger } from './ledger.ts'
+import type { InteropLedger } from './ledger.ts'
 import { storeObject, WHOLE_BYTES_MAX } from './object-in.ts'
-import type { Passport } from './passport.ts'
 import type { Pressure } from './pressure.ts'
 import { replayHash } from './replay-keys.ts'
 import { allowed, messagesOf, type Webhook } from './webhook.ts'
 
-export interface Received {
+/*
+ * Capability translation: what an outside proof is worth inside. The proof itself goes no further; what interop holds
+ * is narrowed to this event, for a minute.
+ */
+
+/** Narrows what this service may do elsewhere. The keys behind it are the node's. */
+export interface CapabilityIssuer {
+  /** For exactly this body: to store and hold it, nothing else. */
+  forBody(address: Address): readonly Caveat[]
+}
+
+/** The longest a token made for one event is good. */
+const CAPABILITY_MS = 60_000
+/** Verifiers allow for clocks that differ by this much, so it is taken off the end. */
+const SKEW_MS = 60_000
+
+export function eventCapabilityIssuer({ clock, metrics }: Runtime): CapabilityIssuer {
+  return {
+    forBody: (address) => {
+      metrics.count('capabilities_issued_total', { scope: 'storage:write' })
+      metrics.count('capabilities_issued_total', { scope: 'storage:hold' })
+      const at = Math.floor((clock.wall() + CAPABILITY_MS - SKEW_MS) / 1000) + 1
+      return [
+        { kind: 'exp', at },
+        { kind: 'address', address },
+        { kind: 'scope_in', scopes: ['storage:write', 'storage:hold'] },
+      ]
+    },
+  }
+}
+
+export interface ReceivedWebhook {
   readonly address: Address
   readonly isDuplicate: boolean
 }
 
 export interface ReceiverParts {
-  readonly ledger: Ledger
+  readonly ledger: InteropLedger
   readonly storage: StorageClient | undefined
-  readonly passport: Passport
+  readonly capabilities: CapabilityIssuer
   readonly pressure: Pressure
-  readonly audit: Audit
+  readonly audit: InteropAudit
   readonly events: Bus<InteropEvents>
   readonly rules: () => readonly Rule[]
 }
@@ -50,7 +80,7 @@ export class Receiver {
     this.#parts = parts
   }
 
-  async receive(webhook: Webhook, context: CallContext): Promise<Received> {
+  async receive(webhook: Webhook, context: CallContext): Promise<ReceivedWebhook> {
     const { keys } = this.#parts.ledger
     const hash = replayHash(webhook.verified.replay.key)
     for (;;) {
@@ -81,7 +111,7 @@ export class Receiver {
     await this.#note(webhook, null, 'handshake')
   }
 
-  async #again(webhook: Webhook): Promise<Received> {
+  async #again(webhook: Webhook): Promise<ReceivedWebhook> {
     const address = addressOf(webhook.body)
     this.#platform.metrics.count('interop_dedup_rejects_total', { provider: webhook.provider })
     await this.#note(webhook, address, 'duplicate')
@@ -120,9 +150,9 @@ export class Receiver {
 
   /** Durable in storage, and held there. */
   async #keep({ body, contentType }: Webhook, address: Address, context: CallContext): Promise<void> {
-    const { storage, passport, pressure } = this.#parts
+    const { storage, capabilities, pressure } = this.#parts
     if (storage === undefined) throw needsStorage()
-    const narrowed = { ...context, caveats: passport.forBody(address) }
+    const narrowed = { ...context, caveats: capabilities.forBody(address) }
     if (body.length <= WHOLE_BYTES_MAX) {
       await pressure.call('storage', 'put_held', narrowed, async (call) => {
         await storage.putHeld(OWNER, body, contentType, call)

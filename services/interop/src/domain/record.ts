@@ -9,7 +9,7 @@
  *     anchor       how far the registry vouches for the audit
  *     adopted      from which point the audit goes on after lines of it were lost, and the line that says so
  */
-import { type Change, type ChangeJson, decodeChange, encodeChange, type RollingRecord } from '@cairn/mailbox'
+import { type ChangeJson, decodeChange, encodeChange, type MailboxChange, type RollingRecord } from '@cairn/mailbox'
 import type { Address } from '@cairn/wire'
 
 const KIND = { accepted: 1, audit: 2, mailbox: 3, 'replay-keys': 4, 'audit-base': 5, anchor: 6, adopted: 7 } as const
@@ -29,11 +29,11 @@ export type InteropRecord =
   | {
       readonly tag: 'accepted'
       readonly replay: ReplayKey
-      readonly changes: readonly Change[]
+      readonly changes: readonly MailboxChange[]
       readonly line: string
     }
   | { readonly tag: 'audit'; readonly lines: readonly string[] }
-  | { readonly tag: 'mailbox'; readonly changes: readonly Change[] }
+  | { readonly tag: 'mailbox'; readonly changes: readonly MailboxChange[] }
   | { readonly tag: 'replay-keys'; readonly keys: readonly ReplayKey[] }
   | { readonly tag: 'audit-base'; readonly point: ChainPoint }
   | { readonly tag: 'anchor'; readonly point: ChainPoint; readonly logIndex: number }

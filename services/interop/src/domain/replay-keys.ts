@@ -20,7 +20,7 @@ export function replayHash(key: string): string {
 }
 
 /** How a delivery stands: whoever is `first` must say when it is `over`, however it ended. */
-export type Standing = 'known' | 'under-way' | 'first' | 'full'
+export type ReplayState = 'known' | 'under-way' | 'first' | 'full'
 
 export class ReplayKeys {
   readonly #max: number
@@ -36,7 +36,7 @@ export class ReplayKeys {
   }
 
   /** In one step: two deliveries of one key are never both first. */
-  stand(hash: string, nowMs: number): Standing {
+  stand(hash: string, nowMs: number): ReplayState {
     const kept = this.#kept.get(hash)
     if (kept !== undefined && Math.floor(kept / SEGMENTS) * HOUR_MS > nowMs) return 'known'
     if (this.#underWay.has(hash)) return 'under-way'

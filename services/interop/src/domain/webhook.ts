@@ -1,6 +1,6 @@
 /** A verified webhook, and what it becomes: the messages of its effects, and its line in the audit. */
 import type { AuditFacts } from '@cairn/clients'
-import type { Change } from '@cairn/mailbox'
+import type { MailboxChange } from '@cairn/mailbox'
 import type { Address } from '@cairn/wire'
 import type { Verified } from '../providers/provider.ts'
 import { type Effect, effectId, effectsOf, type Rule } from '../rules/rule.ts'
@@ -35,7 +35,7 @@ export interface WebhookFacts {
 }
 
 /** One message for each effect. An event that no rule is about goes to the topic of its provider: nothing is lost. */
-export function messagesOf(webhook: Webhook, id: string, address: Address, rules: readonly Rule[]): Change[] {
+export function messagesOf(webhook: Webhook, id: string, address: Address, rules: readonly Rule[]): MailboxChange[] {
   const { provider, verified, receivedAt } = webhook
   const wanted = effectsOf(rules, provider, verified.event)
   const effects: readonly Effect[] = wanted.length > 0 ? wanted : [{ tag: 'mailbox', topic: provider }]

@@ -17,11 +17,74 @@ import {
 } from '@cairn/kernel'
 import { type Crypto, type IncomingResponse, type Transport, UrlPolicy } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
-import type { Secret } from '../providers/secret.ts'
+import { activeKeys, type Secret, type SecretKey } from '../providers/secret.ts'
+import { withPrefix } from '../providers/signature.ts'
+import { symmetricKey } from '../providers/standard.ts'
 import type { Rule } from '../rules/rule.ts'
-import { CLOUD_EVENT_TYPE, cloudEvent } from './cloud-event.ts'
 import type { ForwardConfig } from './config.ts'
-import { WebhookSigner } from './signer.ts'
+
+// Signs what goes out as Standard Webhooks do: `webhook-id`, `webhook-timestamp`, `webhook-signature: v1,… v1,…`.
+
+export class WebhookSigner {
+  readonly #crypto: Crypto
+  readonly #keys: readonly SecretKey[]
+
+  /** Throws `Malformed` where there is no secret, or one that is not `whsec_` and base64. */
+  constructor(crypto: Crypto, secrets: readonly Secret[]) {
+    if (secrets.length === 0) throw unsigned()
+    this.#crypto = crypto
+    this.#keys = secrets.map(symmetricKey)
+  }
+
+  /** The three headers for this body, signed with every secret that counts now. */
+  sign(id: string, body: Uint8Array, nowMs: number): Readonly<Record<string, string>> {
+    const keys = activeKeys(this.#keys, nowMs)
+    if (keys.length === 0) throw unsigned()
+    const time = String(Math.floor(nowMs / 1000))
+    const signed = withPrefix(`${id}.${time}.`, body)
+    const signatures = keys.map(({ bytes }) => {
+      return `v1,${Buffer.from(this.#crypto.hmacSha256(bytes, signed)).toString('base64')}`
+    })
+    return { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signatures.join(' ') }
+  }
+}
+
+function unsigned(): CairnError {
+  return new CairnError('Malformed', 'There is no secret to sign forwards with; set interop.forward.secrets.')
+}
+
+// CloudEvents 1.0, structured: the whole event is in the body, so the signature covers its attributes too.
+
+const CLOUD_EVENT_TYPE = 'application/cloudevents+json'
+
+/** The event around a body: JSON is carried as it is, byte for byte, anything else in base64. */
+function cloudEvent(message: Forwarded): Uint8Array {
+  const { id, provider, event, address, receivedAtMs, contentType, body } = message
+  const attributes = JSON.stringify({
+    specversion: '1.0',
+    id,
+    source: `/webhooks/${provider}`,
+    type: `${provider}.${event}`,
+    subject: address,
+    time: new Date(receivedAtMs).toISOString(),
+    datacontenttype: contentType,
+  }).slice(0, -1)
+  const isEmbedded = isJson(contentType) && holdsJson(body)
+  const data = isEmbedded ? body : Buffer.from(JSON.stringify(Buffer.from(body).toString('base64')))
+  const name = isEmbedded ? 'data' : 'data_base64'
+  return Buffer.concat([Buffer.from(`${attributes},"${name}":`), data, Buffer.from('}')])
+}
+
+const isJson = (contentType: string): boolean => /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType)
+
+function holdsJson(body: Uint8Array): boolean {
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** A verified webhook, as it is sent on. */
 export interface Forwarded {
@@ -91,24 +154,24 @@ export class Forwarder {
     })
   }
 
-  async #throughBreaker(parcel: Parcel, { deadline, signal }: ForwardContext): Promise<void> {
+  async #throughBreaker(delivery: OutgoingDelivery, { deadline, signal }: ForwardContext): Promise<void> {
     const { runtime, breakers, transport } = this.#options
     // These breakers are nobody else's, so whoever uses them may tidy them up: there is no task for it.
     breakers.sweep()
-    using passage = breakers.admit(parcel.url.origin)
+    using passage = breakers.admit(delivery.url.origin)
     try {
       throwIfCanceled(signal)
-      const signature = this.#signer.sign(parcel.id, parcel.body, runtime.clock.wall())
+      const signature = this.#signer.sign(delivery.id, delivery.body, runtime.clock.wall())
       const response = await transport.request({
         method: 'POST',
-        url: parcel.url,
-        headers: { ...parcel.headers, ...signature },
-        body: parcel.body,
+        url: delivery.url,
+        headers: { ...delivery.headers, ...signature },
+        body: delivery.body,
         deadline,
         signal,
       })
       response.body.cancel()
-      if (response.status < 200 || response.status > 299) throw failure(parcel.url, response)
+      if (response.status < 200 || response.status > 299) throw failure(delivery.url, response)
       passage.report('ok')
     } catch (error) {
       // What the receiver refuses is no failure of the receiver, and neither is our own end.
@@ -119,7 +182,7 @@ export class Forwarder {
   }
 }
 
-interface Parcel {
+interface OutgoingDelivery {
   readonly url: URL
   readonly id: string
   readonly body: Uint8Array

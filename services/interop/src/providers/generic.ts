@@ -1,8 +1,8 @@
 /** Any other sender that signs its body: the configuration says in which header, how, and over which text. */
 import type { Crypto } from '@cairn/platform'
 import type { GenericConfig } from './config.ts'
-import type { Provider, Refused, Verification, WebhookRequest } from './provider.ts'
-import { type Key, misconfigured, type Secret, textKey } from './secret.ts'
+import type { RefusedVerification, Verification, WebhookProvider, WebhookRequest } from './provider.ts'
+import { misconfigured, type Secret, type SecretKey, textKey } from './secret.ts'
 import * as signature from './signature.ts'
 
 const SIGNATURE_BYTES = { 'hmac-sha256': 32, 'hmac-sha512': 64, ed25519: 64 } as const
@@ -10,7 +10,7 @@ const ED25519_KEY_BYTES = 32
 /** Unix seconds pass this in the year 5138, milliseconds passed it in 1973. */
 const MILLISECONDS_FROM = 1e11
 
-export function genericProvider(crypto: Crypto, secrets: readonly Secret[], config: GenericConfig): Provider {
+export function genericProvider(crypto: Crypto, secrets: readonly Secret[], config: GenericConfig): WebhookProvider {
   const keys = secrets.map((secret) => (config.algorithm === 'ed25519' ? publicKey(secret) : textKey(secret)))
   const template = templateOf(config)
   const verify = (request: WebhookRequest): Verification => {
@@ -41,7 +41,7 @@ export function genericProvider(crypto: Crypto, secrets: readonly Secret[], conf
   return { name: 'generic', verify, retries: config.retries, maxBodyBytes: config.max_body_bytes }
 }
 
-function publicKey(secret: Secret): Key {
+function publicKey(secret: Secret): SecretKey {
   const bytes = signature.fromBase64(secret.text)
   if (bytes?.length === ED25519_KEY_BYTES) return { secret, bytes }
   throw misconfigured(`The secret at ${secret.id} must be the base64 of an Ed25519 public key.`)
@@ -61,7 +61,7 @@ function templateOf({ signed, timestamp_header: timeHeader }: GenericConfig): Te
   throw misconfigured('interop.providers.generic.signed has a {timestamp}; set timestamp_header.')
 }
 
-function signatureOf(request: WebhookRequest, config: GenericConfig): Uint8Array | Refused {
+function signatureOf(request: WebhookRequest, config: GenericConfig): Uint8Array | RefusedVerification {
   const { signature_header: name, signature_prefix: prefix, encoding, algorithm } = config
   const header = signature.neededHeader(request, name)
   if (typeof header === 'object') return header
@@ -72,7 +72,7 @@ function signatureOf(request: WebhookRequest, config: GenericConfig): Uint8Array
   return signature.malformed(`${name} must be ${prefix === '' ? '' : `${prefix} and `}${length} bytes in ${encoding}.`)
 }
 
-function timeOf(request: WebhookRequest, name: string | undefined): Time | Refused {
+function timeOf(request: WebhookRequest, name: string | undefined): Time | RefusedVerification {
   if (name === undefined) return { text: '', ms: undefined }
   const text = signature.neededHeader(request, name)
   if (typeof text === 'object') return text
@@ -86,11 +86,17 @@ interface Time {
   readonly ms: number | undefined
 }
 
-function optionalHeader(request: WebhookRequest, name: string | undefined): string | undefined | Refused {
+function optionalHeader(request: WebhookRequest, name: string | undefined): string | undefined | RefusedVerification {
   return name === undefined ? undefined : signature.oneHeader(request, name)
 }
 
-function fits(crypto: Crypto, { algorithm }: GenericConfig, { bytes }: Key, signed: Uint8Array, found: Uint8Array) {
+function fits(
+  crypto: Crypto,
+  { algorithm }: GenericConfig,
+  { bytes }: SecretKey,
+  signed: Uint8Array,
+  found: Uint8Array,
+) {
   switch (algorithm) {
     case 'hmac-sha256':
       return crypto.equal(crypto.hmacSha256(bytes, signed), found)

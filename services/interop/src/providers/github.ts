@@ -3,8 +3,13 @@
  * The event and the delivery id are headers that anybody could change on the way, so neither decides what a replay is.
  */
 import type { Crypto } from '@cairn/platform'
-import { jsonObject } from './body.ts'
-import type { Provider, Verification, WebhookReply, WebhookRequest } from './provider.ts'
+import {
+  jsonObject,
+  type Verification,
+  type WebhookProvider,
+  type WebhookReply,
+  type WebhookRequest,
+} from './provider.ts'
 import { type Secret, textKey } from './secret.ts'
 import * as signature from './signature.ts'
 
@@ -14,7 +19,7 @@ const DIGEST_BYTES = 32
 const PING_BYTES_MAX = 64 * 1024
 const PONG: WebhookReply = { status: 200, contentType: 'text/plain; charset=utf-8', body: Buffer.from('pong') }
 
-export function githubProvider(crypto: Crypto, secrets: readonly Secret[], maxBodyBytes: number): Provider {
+export function githubProvider(crypto: Crypto, secrets: readonly Secret[], maxBodyBytes: number): WebhookProvider {
   const keys = secrets.map(textKey)
   const verify = (request: WebhookRequest): Verification => {
     const { body, nowMs } = request

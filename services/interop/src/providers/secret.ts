@@ -15,17 +15,17 @@ export interface Secret {
 export type ProviderSecrets = ReadonlyMap<ProviderName, readonly Secret[]>
 
 /** Where the secrets in use are and how long they count, without the secrets. */
-export type SecretPlaces = ReadonlyMap<string, readonly Omit<Secret, 'text'>[]>
+export type SecretSources = ReadonlyMap<string, readonly Omit<Secret, 'text'>[]>
 
-export function secretPlaces(secrets: ProviderSecrets): SecretPlaces {
+export function secretSources(secrets: ProviderSecrets): SecretSources {
   const places = (all: readonly Secret[]) => all.map(({ id, notAfterMs }) => ({ id, notAfterMs }))
   return new Map([...secrets].map(([name, all]) => [name, places(all)]))
 }
 
-type Machine = Pick<Platform, 'disk' | 'operatorDisk' | 'process'>
+type SecretPlatform = Pick<Platform, 'disk' | 'operatorDisk' | 'process'>
 
 /** The secrets of every enabled provider. Throws `Malformed` for one that is missing or empty, naming where it should be. */
-export async function readProviderSecrets(machine: Machine, config: ProvidersConfig): Promise<ProviderSecrets> {
+export async function readProviderSecrets(machine: SecretPlatform, config: ProvidersConfig): Promise<ProviderSecrets> {
   const secrets = new Map<ProviderName, readonly Secret[]>()
   for (const name of PROVIDER_NAMES) {
     const { enabled, secrets: references } = config[name]
@@ -40,7 +40,7 @@ export async function readProviderSecrets(machine: Machine, config: ProvidersCon
 
 /** The secret a reference names. */
 export async function readSecretAt(
-  { disk, operatorDisk = disk, process }: Machine,
+  { disk, operatorDisk = disk, process }: SecretPlatform,
   reference: SecretReference,
 ): Promise<Secret> {
   const { env, file = '', not_after: notAfter } = reference
@@ -61,18 +61,18 @@ async function readLine(disk: Disk, path: string): Promise<string | undefined> {
 }
 
 /** A secret and the key it spells; made once, when a provider is opened. */
-export interface Key {
+export interface SecretKey {
   readonly secret: Secret
   readonly bytes: Uint8Array
 }
 
 /** The keys that count at this time. */
-export function activeKeys<K extends Key>(keys: readonly K[], nowMs: number): K[] {
+export function activeKeys<K extends SecretKey>(keys: readonly K[], nowMs: number): K[] {
   return keys.filter(({ secret: { notAfterMs } }) => notAfterMs === undefined || nowMs < notAfterMs)
 }
 
 /** The key of a secret that is used as the text it is. */
-export function textKey(secret: Secret): Key {
+export function textKey(secret: Secret): SecretKey {
   return { secret, bytes: new TextEncoder().encode(secret.text) }
 }
 

@@ -1,8 +1,8 @@
 /** What the verifiers share: one header, one signature, one time, one key. All of it total: bad input is an answer. */
 import type { Crypto } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
-import type { Refused, WebhookRequest } from './provider.ts'
-import { activeKeys, type Key } from './secret.ts'
+import type { RefusedVerification, WebhookRequest } from './provider.ts'
+import { activeKeys, type SecretKey } from './secret.ts'
 
 /** How far a signed time may be from ours, to both sides. */
 const WINDOW_MS = 300_000
@@ -14,15 +14,15 @@ const REPLAY_WITHOUT_END_MS = 90 * 24 * HOUR_MS
 /** A header may carry a few signatures while secrets rotate; each costs a comparison. */
 export const SIGNATURES_MAX = 16
 
-export function refused(reason: Refused['reason'], detail: string): Refused {
+export function refused(reason: RefusedVerification['reason'], detail: string): RefusedVerification {
   return { tag: 'refused', reason, detail }
 }
 
-export const unauthorized = (detail: string): Refused => refused('UNAUTH', detail)
-export const malformed = (detail: string): Refused => refused('MALFORMED', detail)
+export const unauthorized = (detail: string): RefusedVerification => refused('UNAUTH', detail)
+export const malformed = (detail: string): RefusedVerification => refused('MALFORMED', detail)
 
 /** The value of a header that may be there once: two of them are two answers to one question. */
-export function oneHeader({ headers }: WebhookRequest, name: string): string | undefined | Refused {
+export function oneHeader({ headers }: WebhookRequest, name: string): string | undefined | RefusedVerification {
   let found: string | undefined
   for (const [header, value] of headers) {
     if (header !== name) continue
@@ -33,7 +33,7 @@ export function oneHeader({ headers }: WebhookRequest, name: string): string | u
 }
 
 /** The value of a header without which there is nothing to verify. */
-export function neededHeader(request: WebhookRequest, name: string): string | Refused {
+export function neededHeader(request: WebhookRequest, name: string): string | RefusedVerification {
   return oneHeader(request, name) ?? unauthorized(`The header ${name} is missing.`)
 }
 
@@ -55,14 +55,18 @@ export function unixSeconds(text: string): number | undefined {
 }
 
 /** Why a signed time is not good now; undefined if it is. */
-export function outsideWindow(signedMs: number, nowMs: number): Refused | undefined {
+export function outsideWindow(signedMs: number, nowMs: number): RefusedVerification | undefined {
   if (Math.abs(nowMs - signedMs) <= WINDOW_MS) return undefined
   const side = signedMs < nowMs ? 'in the past' : 'in the future'
   return refused('POLICY_BLOCKED', `The signed time is more than ${WINDOW_MS / 1000} s ${side}; compare the clocks.`)
 }
 
 /** The key one of whose signatures this is. All keys and signatures are tried, found or not, so that time tells nothing. */
-export function signingKey<K extends Key>(keys: readonly K[], nowMs: number, fits: (key: K) => boolean): K | Refused {
+export function signingKey<K extends SecretKey>(
+  keys: readonly K[],
+  nowMs: number,
+  fits: (key: K) => boolean,
+): K | RefusedVerification {
   const active = activeKeys(keys, nowMs)
   if (active.length === 0) return unauthorized('No secret of this provider counts any more; configure a new one.')
   let found: K | undefined
@@ -92,7 +96,7 @@ export function keepTimed(signedMs: number, nowMs: number): number {
 }
 
 /** A replay without a signed time stays good as long as its secret does. */
-export function keepUntimed({ secret: { notAfterMs } }: Key, nowMs: number): number {
+export function keepUntimed({ secret: { notAfterMs } }: SecretKey, nowMs: number): number {
   return notAfterMs === undefined ? nowMs + REPLAY_WITHOUT_END_MS : notAfterMs + REPLAY_MARGIN_MS
 }
 

@@ -3,8 +3,16 @@
  * `X-Slack-Request-Timestamp`. Events carry an id in the body; commands and interactions, which are forms, carry none.
  */
 import type { Crypto } from '@cairn/platform'
-import { type Fields, formFields, jsonObject, objectOf } from './body.ts'
-import type { Provider, Verification, WebhookReply, WebhookRequest } from './provider.ts'
+import {
+  type BodyFields,
+  formFields,
+  jsonObject,
+  objectOf,
+  type Verification,
+  type WebhookProvider,
+  type WebhookReply,
+  type WebhookRequest,
+} from './provider.ts'
 import { type Secret, textKey } from './secret.ts'
 import * as signature from './signature.ts'
 
@@ -13,7 +21,7 @@ const DIGEST_BYTES = 32
 /** Slack's challenges have some fifty characters. */
 const CHALLENGE = /^[\x21-\x7e]{1,1024}$/
 
-export function slackProvider(crypto: Crypto, secrets: readonly Secret[], maxBodyBytes: number): Provider {
+export function slackProvider(crypto: Crypto, secrets: readonly Secret[], maxBodyBytes: number): WebhookProvider {
   const keys = secrets.map(textKey)
   const verify = (request: WebhookRequest): Verification => {
     const { body, nowMs } = request
@@ -65,7 +73,7 @@ function describe(body: Uint8Array): Description {
   return { id, event: signature.plainText(objectOf(fields['event'])?.['type']) ?? type }
 }
 
-function challengeReply({ challenge }: Fields): WebhookReply | undefined {
+function challengeReply({ challenge }: BodyFields): WebhookReply | undefined {
   if (typeof challenge !== 'string' || !CHALLENGE.test(challenge)) return undefined
   return { status: 200, contentType: 'text/plain; charset=utf-8', body: Buffer.from(challenge) }
 }

@@ -4,9 +4,14 @@
  * key `whpk_…`). The kind of a secret says which signatures it judges.
  */
 import type { Crypto } from '@cairn/platform'
-import { jsonObject } from './body.ts'
-import type { Provider, Refused, Verification, WebhookRequest } from './provider.ts'
-import { type Key, misconfigured, type Secret } from './secret.ts'
+import {
+  jsonObject,
+  type RefusedVerification,
+  type Verification,
+  type WebhookProvider,
+  type WebhookRequest,
+} from './provider.ts'
+import { misconfigured, type Secret, type SecretKey } from './secret.ts'
 import * as signature from './signature.ts'
 
 const SECRET_PREFIX = 'whsec_'
@@ -19,11 +24,11 @@ const SECRET_BYTES_MAX = 64
 /** No full stop, which ends the id in what is signed: with one, part of an id could pass for a time. */
 const MESSAGE_ID = /^[\x21-\x2d\x2f-\x7e]{1,200}$/
 
-interface StandardKey extends Key {
+interface StandardKey extends SecretKey {
   readonly version: 'v1' | 'v1a'
 }
 
-export function standardProvider(crypto: Crypto, secrets: readonly Secret[], maxBodyBytes: number): Provider {
+export function standardProvider(crypto: Crypto, secrets: readonly Secret[], maxBodyBytes: number): WebhookProvider {
   const keys = secrets.map(standardKey)
   const verify = (request: WebhookRequest): Verification => {
     const { body, nowMs } = request
@@ -66,7 +71,7 @@ function standardKey(secret: Secret): StandardKey {
 }
 
 /** The key of a `whsec_` secret. */
-export function symmetricKey(secret: Secret): Key {
+export function symmetricKey(secret: Secret): SecretKey {
   const { id, text } = secret
   const bytes = text.startsWith(SECRET_PREFIX) ? signature.fromBase64(text.slice(SECRET_PREFIX.length)) : undefined
   const isKey = bytes !== undefined && bytes.length >= SECRET_BYTES_MIN && bytes.length <= SECRET_BYTES_MAX
@@ -80,7 +85,7 @@ interface StandardSignatures {
 }
 
 /** Reads the header: every signature of a version we know must be of its one form; other versions prove nothing. */
-export function parseStandardSignatures(header: string): StandardSignatures | Refused {
+export function parseStandardSignatures(header: string): StandardSignatures | RefusedVerification {
   const found: { v1: Uint8Array[]; v1a: Uint8Array[] } = { v1: [], v1a: [] }
   const entries = header.split(' ')
   if (entries.length > signature.SIGNATURES_MAX)
@@ -97,7 +102,7 @@ export function parseStandardSignatures(header: string): StandardSignatures | Re
   return found
 }
 
-const malformed = (): Refused =>
+const malformed = (): RefusedVerification =>
   signature.malformed('webhook-signature must be v1,<base64> or v1a,<base64>, one space between two of them.')
 
 function fits(crypto: Crypto, { version, bytes }: StandardKey, signed: Uint8Array, found: StandardSignatures): boolean {

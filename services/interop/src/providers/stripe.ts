@@ -3,14 +3,19 @@
  * rotate. Other schemes may stand beside it (`v0` for its test mode) and prove nothing here.
  */
 import type { Crypto } from '@cairn/platform'
-import { jsonObject } from './body.ts'
-import type { Provider, Refused, Verification, WebhookRequest } from './provider.ts'
+import {
+  jsonObject,
+  type RefusedVerification,
+  type Verification,
+  type WebhookProvider,
+  type WebhookRequest,
+} from './provider.ts'
 import { type Secret, textKey } from './secret.ts'
 import * as signature from './signature.ts'
 
 const DIGEST_BYTES = 32
 
-export function stripeProvider(crypto: Crypto, secrets: readonly Secret[], maxBodyBytes: number): Provider {
+export function stripeProvider(crypto: Crypto, secrets: readonly Secret[], maxBodyBytes: number): WebhookProvider {
   const keys = secrets.map(textKey)
   const verify = (request: WebhookRequest): Verification => {
     const { body, nowMs } = request
@@ -46,7 +51,7 @@ interface StripeSignature {
 }
 
 /** Reads the header: one time, and at least one `v1`, each of its one form. */
-export function parseStripeSignature(header: string): StripeSignature | Refused {
+export function parseStripeSignature(header: string): StripeSignature | RefusedVerification {
   let time: string | undefined
   const digests: Uint8Array[] = []
   for (const part of header.split(',')) {
@@ -67,5 +72,5 @@ export function parseStripeSignature(header: string): StripeSignature | Refused 
   return { time, seconds, digests }
 }
 
-const malformed = (): Refused =>
+const malformed = (): RefusedVerification =>
   signature.malformed('stripe-signature must be t=<Unix seconds>,v1=<64 lowercase hexadecimal digits>, with one t.')

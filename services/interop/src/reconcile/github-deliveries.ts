@@ -1,11 +1,11 @@
 /** The two routes of GitHub's API that tell which deliveries failed and send one again. */
 import { CairnError, type Deadline, type Runtime } from '@cairn/kernel'
 import { type IncomingResponse, joinUrl, type Transport } from '@cairn/platform'
-import { jsonObject } from '../providers/body.ts'
-import type { Attempt } from './missed-core.ts'
+import { jsonObject } from '../providers/provider.ts'
+import type { DeliveryAttempt } from './missed-core.ts'
 
 export interface DeliveryPage {
-  readonly attempts: readonly Attempt[]
+  readonly attempts: readonly DeliveryAttempt[]
   /** Where older attempts begin; undefined after the last. */
   readonly next: string | undefined
 }
@@ -20,7 +20,7 @@ export interface GithubDeliveriesOptions {
   readonly token: string
 }
 
-export interface AskOptions {
+export interface DeliveryCallOptions {
   readonly deadline: Deadline
   readonly signal?: AbortSignal | undefined
 }
@@ -38,7 +38,7 @@ export class GithubDeliveries {
   }
 
   /** A page of attempts, the newest first. */
-  async list(cursor: string | undefined, options: AskOptions): Promise<DeliveryPage> {
+  async list(cursor: string | undefined, options: DeliveryCallOptions): Promise<DeliveryPage> {
     const query = `?per_page=${PAGE}${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`
     const response = await this.#ask('GET', `deliveries${query}`, options)
     const next = nextCursor(response.headers['link'])
@@ -48,13 +48,17 @@ export class GithubDeliveries {
   }
 
   /** Asks for another attempt of this one. */
-  async redeliver(id: string, options: AskOptions): Promise<void> {
+  async redeliver(id: string, options: DeliveryCallOptions): Promise<void> {
     const response = await this.#ask('POST', `deliveries/${encodeURIComponent(id)}/attempts`, options)
     response.body.cancel()
     this.#spareBudget(response)
   }
 
-  async #ask(method: 'GET' | 'POST', path: string, { deadline, signal }: AskOptions): Promise<IncomingResponse> {
+  async #ask(
+    method: 'GET' | 'POST',
+    path: string,
+    { deadline, signal }: DeliveryCallOptions,
+  ): Promise<IncomingResponse> {
     const { transport, api, hook, token } = this.#options
     const headers = {
       accept: 'application/vnd.github+json',
@@ -118,14 +122,14 @@ export function nextCursor(link: string | undefined): string | undefined {
 }
 
 /** The attempts of a page. The ids have more digits than a number can hold, so they are quoted before they are read. */
-export function readAttempts(text: string): Attempt[] {
+export function readAttempts(text: string): DeliveryAttempt[] {
   const rows = jsonObject(`{"rows":${text.replaceAll(/"id"\s*:\s*(\d+)/g, '"id":"$1"')}}`)?.['rows']
   if (!Array.isArray(rows))
     throw new CairnError('Integrity', 'GitHub answered with something that is no list of deliveries.')
   return rows.flatMap((row: unknown) => readAttempt(row) ?? [])
 }
 
-function readAttempt(row: unknown): Attempt | undefined {
+function readAttempt(row: unknown): DeliveryAttempt | undefined {
   if (typeof row !== 'object' || row === null) return undefined
   const { id, guid, delivered_at, status_code }: Record<string, unknown> = { ...row }
   const at = typeof delivered_at === 'string' ? Date.parse(delivered_at) : Number.NaN

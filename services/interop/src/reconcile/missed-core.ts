@@ -9,7 +9,7 @@
  */
 
 /** One attempt of a delivery. All attempts of one event share the guid. */
-export interface Attempt {
+export interface DeliveryAttempt {
   /** A text: these numbers are larger than a number of ours can be. */
   readonly id: string
   readonly guid: string
@@ -18,7 +18,7 @@ export interface Attempt {
   readonly succeeded: boolean
 }
 
-export interface Judged {
+export interface MissedDeliveries {
   /** The newest attempt of each delivery that is to be asked for, the oldest delivery first. */
   readonly ask: readonly string[]
   /** From here on the next round must look again; undefined if everything listed has arrived or is past helping. */
@@ -31,9 +31,9 @@ const SETTLED_MS = 60_000
 const ATTEMPTS_MAX = 5
 
 /** What to ask for now. `askMax` bounds one round; the rest waits for the next. */
-export function judge(attempts: readonly Attempt[], nowMs: number, askMax: number): Judged {
+export function judge(attempts: readonly DeliveryAttempt[], nowMs: number, askMax: number): MissedDeliveries {
   const deliveries = Map.groupBy(attempts, ({ guid }) => guid)
-  const open: Attempt[] = []
+  const open: DeliveryAttempt[] = []
   let openSince: number | undefined
   for (const tries of deliveries.values()) {
     if (tries.some(({ succeeded }) => succeeded) || tries.length >= ATTEMPTS_MAX) continue

@@ -8,14 +8,14 @@ import type { Platform } from '@cairn/platform'
 import type { ProvidersConfig } from '../providers/config.ts'
 import { readSecretAt } from '../providers/secret.ts'
 import { GithubDeliveries } from './github-deliveries.ts'
-import { type Attempt, judge } from './missed-core.ts'
+import { type DeliveryAttempt, judge } from './missed-core.ts'
 
 /** GitHub redelivers nothing older. */
 const LOOKBACK_MS = 3 * 24 * 3_600_000
 /** Attempts are listed a little out of order. */
 const OVERLAP_MS = 15 * 60_000
 const PAGES_MAX = 50
-const ASK_MAX = 20
+const REDELIVERIES_MAX = 20
 const ROUND_MS = 60_000
 
 export interface Round {
@@ -40,7 +40,7 @@ export class Reconciler {
     const startedAt = clock.wall()
     const options = { deadline: Deadline.after(clock, ROUND_MS), signal }
     const { attempts, isWhole } = await this.#list(Math.max(this.#settledUntil, startedAt - LOOKBACK_MS), options)
-    const { ask, openSince } = judge(attempts, startedAt, ASK_MAX)
+    const { ask, openSince } = judge(attempts, startedAt, REDELIVERIES_MAX)
     let asked = 0
     try {
       for (const id of ask) {
@@ -61,7 +61,7 @@ export class Reconciler {
   }
 
   async #list(since: number, options: Parameters<GithubDeliveries['list']>[1]) {
-    const attempts: Attempt[] = []
+    const attempts: DeliveryAttempt[] = []
     let cursor: string | undefined
     for (let page = 0; page < PAGES_MAX; page += 1) {
       const found = await this.#deliveries.list(cursor, options)
@@ -74,12 +74,12 @@ export class Reconciler {
   }
 }
 
-type Machine = Pick<Platform, 'disk' | 'process' | 'transport'> & Runtime
+type ReconcilerPlatform = Pick<Platform, 'disk' | 'process' | 'transport'> & Runtime
 type GithubConfig = Pick<ProvidersConfig['github'], 'enabled' | 'reconcile'>
 
 /** The task for the hook that is configured; undefined where there is none, or nothing may ask about it. */
 export async function openReconciler(
-  machine: Machine,
+  machine: ReconcilerPlatform,
   { enabled, reconcile }: GithubConfig,
 ): Promise<TaskBody | undefined> {
   const { hook, token: reference, api, interval } = reconcile

@@ -6,7 +6,7 @@ import { needsStorage } from '../errors.ts'
 import type { InteropParts } from '../parts.ts'
 import { addressParams } from './params.ts'
 
-type Context = RequestContext<{ readonly address: Address }, unknown, unknown>
+type ObjectContext = RequestContext<{ readonly address: Address }, unknown, unknown>
 
 /** What a client may ask of a read. */
 const ASKED = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range', 'range'] as const
@@ -53,7 +53,7 @@ export function objectRoutes(parts: InteropParts): RouteTable {
   ]
 }
 
-async function read({ storage, pressure }: InteropParts, context: Context): Promise<IngressResponse> {
+async function read({ storage, pressure }: InteropParts, context: ObjectContext): Promise<IngressResponse> {
   if (storage === undefined) throw needsStorage()
   const { params, headers: fields, deadline, corrId, signal, method } = context
   const asked = Object.fromEntries(

@@ -31,7 +31,7 @@ const form = z.strictObject({
     .optional(),
 })
 
-type Context = RequestContext<unknown, unknown, Uint8Array>
+type ObjectPutContext = RequestContext<unknown, unknown, Uint8Array>
 
 function isJson({ headers }: Pick<RequestHead, 'headers'>): boolean {
   return JSON_TYPE.test(headers.get('content-type') ?? '')
@@ -67,7 +67,7 @@ export function putRoutes(parts: InteropParts): RouteTable {
   ]
 }
 
-async function put(parts: InteropParts, context: Context): Promise<IngressResponse> {
+async function put(parts: InteropParts, context: ObjectPutContext): Promise<IngressResponse> {
   const { corrId } = context
   const { runtime, work, audit, events, ledger } = parts
   requireWhole(parts)
@@ -91,14 +91,14 @@ async function put(parts: InteropParts, context: Context): Promise<IngressRespon
   return json(202, { address, corr_id: corrId })
 }
 
-async function putJson({ storage, pressure }: InteropParts, context: Context): Promise<Address> {
+async function putJson({ storage, pressure }: InteropParts, context: ObjectPutContext): Promise<Address> {
   if (storage === undefined) throw needsStorage()
   const { bytes, type } = readForm(context.body)
   const call = callOf(context)
   return await pressure.call('storage', 'put', call, async (each) => await storeObject(storage, bytes, type, each))
 }
 
-async function putStream({ storage, config, runtime }: InteropParts, context: Context): Promise<Address> {
+async function putStream({ storage, config, runtime }: InteropParts, context: ObjectPutContext): Promise<Address> {
   if (storage === undefined) throw needsStorage()
   const bytesMax = config().limits.max_put_bytes
   if (Number(context.headers.get('content-length') ?? 0) > bytesMax) {
@@ -113,7 +113,7 @@ async function putStream({ storage, config, runtime }: InteropParts, context: Co
   return stored.address
 }
 
-function callOf({ deadline, corrId, signal }: Context): CallContext {
+function callOf({ deadline, corrId, signal }: ObjectPutContext): CallContext {
   return { deadline, corrId, signal }
 }
 

@@ -2,11 +2,11 @@
 import type { CairnError, Deadline } from '@cairn/kernel'
 import { abortable, type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
-import type { Seat } from '../domain/verification-gate.ts'
+import type { VerificationSlot } from '../domain/verification-gate.ts'
 import type { Webhook } from '../domain/webhook.ts'
 import { noSuchProvider, refusal, shed } from '../errors.ts'
 import { type InteropParts, requireWhole } from '../parts.ts'
-import type { Provider, Verified } from '../providers/provider.ts'
+import type { Verified, WebhookProvider } from '../providers/provider.ts'
 
 export const WEBHOOK_PATH = '/webhooks/:provider'
 /** The most any provider may be allowed. */
@@ -14,7 +14,7 @@ const BODY_BYTES_MAX = 25 * 1024 * 1024
 const OCTETS = 'application/octet-stream'
 
 const params = z.strictObject({ provider: z.string() })
-type Context = RequestContext<{ readonly provider: string }, unknown, Uint8Array>
+type WebhookContext = RequestContext<{ readonly provider: string }, unknown, Uint8Array>
 
 const accepted = z.strictObject({
   accepted: z.literal(true),
@@ -55,7 +55,7 @@ export function webhookRoutes(parts: InteropParts): RouteTable {
   ]
 }
 
-async function receive(parts: InteropParts, context: Context): Promise<IngressResponse> {
+async function receive(parts: InteropParts, context: WebhookContext): Promise<IngressResponse> {
   const name = context.params.provider
   const provider = parts.providers.get(name)
   if (provider === undefined) throw noSuchProvider(name)
@@ -65,13 +65,17 @@ async function receive(parts: InteropParts, context: Context): Promise<IngressRe
   return await accept(parts, provider, await readVerified(parts, provider, context), context)
 }
 
-interface Judged {
+interface VerifiedBody {
   readonly body: Uint8Array
   readonly verified: Verified
 }
 
 /** One seat of its address from the first byte of the body to the verdict. */
-async function readVerified(parts: InteropParts, provider: Provider, context: Context): Promise<Judged> {
+async function readVerified(
+  parts: InteropParts,
+  provider: WebhookProvider,
+  context: WebhookContext,
+): Promise<VerifiedBody> {
   using seat = parts.gate.enter(context.clientAddress)
   const body = await readWhole(context, provider.maxBodyBytes, seat)
   const { raw } = context.headers
@@ -86,7 +90,11 @@ async function readVerified(parts: InteropParts, provider: Provider, context: Co
   return { body, verified: verdict }
 }
 
-async function readWhole({ stream, headers }: Context, bytesMax: number, seat: Seat): Promise<Uint8Array> {
+async function readWhole(
+  { stream, headers }: WebhookContext,
+  bytesMax: number,
+  seat: VerificationSlot,
+): Promise<Uint8Array> {
   if (Number(headers.get('content-length') ?? 0) > bytesMax) throw bodyLimit(bytesMax)
   const pieces: Uint8Array[] = []
   const reading = stream?.[Symbol.asyncIterator]()
@@ -129,9 +137,9 @@ function bodyLimit(bytesMax: number): CairnError {
 
 async function accept(
   parts: InteropParts,
-  provider: Provider,
-  judged: Judged,
-  context: Context,
+  provider: WebhookProvider,
+  judged: VerifiedBody,
+  context: WebhookContext,
 ): Promise<IngressResponse> {
   const { corrId, signal } = context
   const webhook: Webhook = {

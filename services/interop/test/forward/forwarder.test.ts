@@ -5,19 +5,17 @@ import {
   Breakers,
   CairnError,
   Deadline,
-  leaks,
   MemoryLog,
   MemoryMetrics,
   type Runtime,
   SystemClock,
   systemRuntime,
-  virtualRuntime,
 } from '@cairn/kernel'
+import { leaks, virtualRuntime } from '@cairn/kernel/testing'
 import { GuardedTransport, systemCrypto, type Transport } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
 import { Webhook } from 'standardwebhooks'
-import type { ForwardConfig } from '../../src/forward/config.ts'
-import { forwardSection } from '../../src/forward/config.ts'
+import { type ForwardConfig, forwardSection } from '../../src/forward/config.ts'
 import { type Forwarded, Forwarder, forwardPolicy } from '../../src/forward/forwarder.ts'
 import type { Rule } from '../../src/rules/rule.ts'
 import { isVerified, opened, secret } from '../providers/opened.ts'

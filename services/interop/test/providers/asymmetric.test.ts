@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 import { test } from 'node:test'
-import { SeededRandom } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import { isRefused, isVerified, opened, secret } from './opened.ts'
 import { below, jsonBody } from './vendor-cases.ts'
 

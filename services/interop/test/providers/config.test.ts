@@ -1,7 +1,8 @@
 /** `[interop.providers.*]`: off until enabled; secrets named, read, and never shown. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type CairnError, virtualRuntime } from '@cairn/kernel'
+import { type CairnError } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { declaredKeys, loadConfig, MemoryDisk, section, systemCrypto } from '@cairn/platform'
 import { providersSection } from '../../src/providers/config.ts'
 import { openProviders } from '../../src/providers/open-providers.ts'

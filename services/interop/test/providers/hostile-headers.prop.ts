@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ProviderName } from '../../src/providers/config.ts'
-import type { Provider } from '../../src/providers/provider.ts'
+import type { WebhookProvider } from '../../src/providers/provider.ts'
 import { parseStandardSignatures } from '../../src/providers/standard.ts'
 import { parseStripeSignature } from '../../src/providers/stripe.ts'
 import { nextCursor, readAttempts } from '../../src/reconcile/github-deliveries.ts'
@@ -24,7 +24,7 @@ const mac = (key: string | Buffer, ...parts: readonly (string | Uint8Array)[]): 
 
 interface Subject {
   readonly name: ProviderName
-  readonly provider: Provider
+  readonly provider: WebhookProvider
   readonly headers: readonly string[]
   /** Headers that are right for this body. */
   sign(body: Uint8Array): [string, string][]

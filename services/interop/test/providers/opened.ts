@@ -4,7 +4,7 @@ import { systemCrypto } from '@cairn/platform'
 import type { z } from 'zod'
 import { type ProviderName, providersSection } from '../../src/providers/config.ts'
 import { openProviders } from '../../src/providers/open-providers.ts'
-import type { Provider, Refused, Verification, Verified } from '../../src/providers/provider.ts'
+import type { RefusedVerification, Verification, Verified, WebhookProvider } from '../../src/providers/provider.ts'
 import type { Secret } from '../../src/providers/secret.ts'
 
 export function secret(text: string, notAfterMs?: number): Secret {
@@ -15,7 +15,7 @@ export function opened(
   name: ProviderName,
   secrets: readonly Secret[],
   more: z.input<typeof providersSection> = {},
-): Provider {
+): WebhookProvider {
   const config = providersSection.parse({ ...more, [name]: { ...more[name], enabled: true } })
   const provider = openProviders(config, new Map([[name, secrets]]), systemCrypto).get(name)
   assert.ok(provider !== undefined)
@@ -27,6 +27,10 @@ export function isVerified(verification: Verification, note = ''): Verified {
   return verification
 }
 
-export function isRefused(verification: Verification, reason: Refused['reason'], note = 'the verdict'): void {
+export function isRefused(
+  verification: Verification,
+  reason: RefusedVerification['reason'],
+  note = 'the verdict',
+): void {
   assert.equal(verification.tag === 'refused' ? verification.reason : 'verified', reason, note)
 }

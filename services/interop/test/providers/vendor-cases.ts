@@ -3,9 +3,10 @@
  * Where the two differ, the vendor's entry in `gaps` says so, and the cases hold it to that.
  */
 import assert from 'node:assert/strict'
-import { type Random, SeededRandom } from '@cairn/kernel'
+import { type Random } from '@cairn/kernel'
+import { SeededRandom } from '@cairn/kernel/testing'
 import type { ProviderName } from '../../src/providers/config.ts'
-import type { Provider } from '../../src/providers/provider.ts'
+import type { WebhookProvider } from '../../src/providers/provider.ts'
 import { isRefused, isVerified, opened, secret } from './opened.ts'
 
 export type RawHeaders = readonly (readonly [string, string])[]
@@ -66,7 +67,7 @@ const WINDOW_S = 300
 interface Scene {
   readonly vendor: Vendor
   readonly random: Random
-  readonly provider: Provider
+  readonly provider: WebhookProvider
   readonly signing: Signing
   readonly nowMs: number
 }

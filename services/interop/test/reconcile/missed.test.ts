@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Attempt, judge } from '../../src/reconcile/missed-core.ts'
+import { type DeliveryAttempt, judge } from '../../src/reconcile/missed-core.ts'
 
 const NOW = 1_700_000_000_000
 const MINUTE = 60_000
 
-function attempt(id: string, guid: string, minutesAgo: number, succeeded = false): Attempt {
+function attempt(id: string, guid: string, minutesAgo: number, succeeded = false): DeliveryAttempt {
   return { id, guid, at: NOW - minutesAgo * MINUTE, succeeded }
 }
 

@@ -6,20 +6,20 @@ import { UndiciTransport } from '@cairn/platform'
 import { INTEROP_METRICS } from '../../src/metrics.ts'
 import { GithubDeliveries } from '../../src/reconcile/github-deliveries.ts'
 import { Reconciler } from '../../src/reconcile/reconciler.ts'
-import { type Delivered, GithubStandIn } from './stand-in.ts'
+import { type Delivered, FakeGithub } from './fake-github.ts'
 
 const HOOK = 'repos/octo/hello/hooks/12345678'
 const MINUTE = 60_000
 const BIG = 12_345_678_901_234_567n
 
 interface Scene extends AsyncDisposable {
-  readonly github: GithubStandIn
+  readonly github: FakeGithub
   readonly reconciler: Reconciler
   asked(): number
 }
 
 async function scene(): Promise<Scene> {
-  const github = await GithubStandIn.open()
+  const github = await FakeGithub.open()
   const metrics = new MemoryMetrics({ ...KERNEL_METRICS, ...INTEROP_METRICS })
   const runtime = systemRuntime(new MemoryLog(), metrics)
   const transport = new UndiciTransport(runtime)

@@ -1,7 +1,8 @@
 /** The task: when it asks, what it does when it may not, and when it is not there at all. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KERNEL_METRICS, type TaskBody, type TaskContext, virtualRuntime } from '@cairn/kernel'
+import { KERNEL_METRICS, type TaskBody, type TaskContext } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { type IncomingResponse, MemoryDisk, type OutgoingRequest, type Transport } from '@cairn/platform'
 import { INTEROP_METRICS } from '../../src/metrics.ts'
 import { providersSection } from '../../src/providers/config.ts'

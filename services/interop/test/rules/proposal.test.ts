@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NamedItem, RegistryClient } from '@cairn/clients'
-import { CairnError, Deadline, virtualRuntime } from '@cairn/kernel'
+import { CairnError, Deadline } from '@cairn/kernel'
+import { virtualRuntime } from '@cairn/kernel/testing'
 import { itemHash, type Payload, parsePayload } from '@cairn/names'
 import { addressOf } from '@cairn/wire'
-import { applyProposal, proposalIdOf } from '../../src/rules/proposal.ts'
+import { applyProposal, proposalIdOf } from '../../src/tasks/dispatcher.ts'
 
 const EFFECT = { messageId: 'm1', name: 'site@1.0', address: addressOf(Buffer.from('body')), note: 'github push' }
 const context = { deadline: Deadline.after(virtualRuntime().clock, 1000) }

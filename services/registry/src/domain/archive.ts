@@ -3,9 +3,9 @@ import { CairnError } from '@cairn/kernel'
 import type { MapProof } from '@cairn/tlog'
 import { addressOf } from '@cairn/wire'
 import { pruned } from '../errors.ts'
-import { readArtifactRecord, signerSetProofOf } from './artifact-record.ts'
+import type { Versions } from './ledger.ts'
+import { readArtifactRecord, signerSetProofOf } from './record.ts'
 import type { RegistryLog } from './registry-log.ts'
-import type { Versions } from './versions.ts'
 
 export interface ArchivedArtifact {
   /** Canonical JSON. */

@@ -12,7 +12,7 @@ import type { LiveItem } from '@cairn/names'
 import { type Disk, type DiskFile, jsonIn } from '@cairn/platform'
 import { addressFromDigest, canonicalJson, createBlake3, digestOf, equalBytes } from '@cairn/wire'
 import { z } from 'zod'
-import type { VersionFacts } from './versions.ts'
+import type { VersionSummary } from './ledger.ts'
 
 const header = z.strictObject({
   format: z.literal('cairn.registry-base/1'),
@@ -33,7 +33,7 @@ export type BaseHeader = z.output<typeof header>
 
 /** A version below the minimum: what is told of it, and the proposal it came of. */
 export interface BaseVersion {
-  readonly facts: VersionFacts
+  readonly facts: VersionSummary
   readonly proposalId: string
 }
 

@@ -7,6 +7,7 @@
  *     every 256th ─▶ the tile is full: its root is the hash above it, on every level
  *     the last of a batch ─▶ its checkpoint: signed by this log, for this very tree
  */
+import { CairnError } from '@cairn/kernel'
 import {
   type CommitLeaf,
   createCommitLeaf,
@@ -16,14 +17,59 @@ import {
   type Head,
   judgeArtifact,
   parseArtifact,
+  RegistryState,
   type SignerSetItem,
-  State,
   signerSetOf,
 } from '@cairn/names'
-import { Frontier, leafHash, type SignatureVerifier, TILE_WIDTH, tileRoot } from '@cairn/tlog'
+import { Frontier, leafHash, openCheckpoint, type SignatureVerifier, TILE_WIDTH, tileRoot } from '@cairn/tlog'
 import { equalBytes, parseJson } from '@cairn/wire'
-import { type CheckpointKeys, judgeCheckpoints } from './checkpoint-judge.ts'
+import type { CheckpointSigner } from './log-keys.ts'
 import type { RegistryLog } from './registry-log.ts'
+
+// Whether the checkpoints that the journal holds are by the keys of this log, and of the tree as it was then.
+
+export type CheckpointKeys = Pick<CheckpointSigner, 'identity' | 'logKey' | 'cosignerKey'>
+
+/** Why a checkpoint of exactly so many entries is not the one that was written; nothing if all are. */
+async function judgeCheckpoints(
+  log: RegistryLog,
+  { identity, logKey, cosignerKey }: CheckpointKeys,
+  verifier: SignatureVerifier,
+  size: number,
+): Promise<string | undefined> {
+  const trust = { origin: identity.origin, logKeys: [logKey], cosignerKeys: [cosignerKey] }
+  try {
+    for (const note of await log.notesOf(size)) {
+      const { checkpoint } = openCheckpoint(note, trust, verifier)
+      if (checkpoint.size !== size) return `the checkpoint after it is of ${checkpoint.size} entries.`
+      if (!equalBytes(checkpoint.root, await log.rootAt(size)))
+        return 'the tree up to it is not the one its checkpoint was signed for.'
+    }
+    return undefined
+  } catch (error) {
+    if (!(error instanceof CairnError) || !(error.kind === 'Integrity' || error.kind === 'Malformed')) throw error
+    return `the checkpoint after it is damaged: ${error.message}`
+  }
+}
+
+/**
+ * The first stretch of entries whose checkpoint was signed for others: each batch has one, so the entry is named
+ * exactly wherever it was alone in its batch. Nothing if every checkpoint that can be read holds.
+ */
+export async function firstUnsigned(
+  log: RegistryLog,
+  keys: CheckpointKeys,
+  verifier: SignatureVerifier,
+): Promise<{ readonly from: number; readonly to: number } | undefined> {
+  let sound = log.minimumIndex
+  for (let size = sound + 1; size <= log.size; size += 1) {
+    const isSigned = (await log.notesOf(size).catch(() => [])).length > 0
+    if (!isSigned) continue
+    if ((await judgeCheckpoints(log, keys, verifier, size)) !== undefined) return { from: sound, to: size - 1 }
+    sound = size
+  }
+  return undefined
+}
 
 export interface ChainStart {
   /** The first entry that will be held against the log. */
@@ -48,14 +94,14 @@ export class ChainVerifier {
   #head: Head | undefined
   #signerSet: SignerSetItem | undefined
   /** Known only if the walk began with genesis. */
-  #state: State | undefined
+  #state: RegistryState | undefined
 
   private constructor(sources: ChainSources, frontier: Frontier, { head, signerSet }: ChainStart) {
     this.#sources = sources
     this.#frontier = frontier
     this.#head = head
     this.#signerSet = signerSet
-    this.#state = frontier.size === 0 ? State.EMPTY : undefined
+    this.#state = frontier.size === 0 ? RegistryState.EMPTY : undefined
   }
 
   static async open(sources: ChainSources, start: ChainStart): Promise<ChainVerifier> {

@@ -2,7 +2,7 @@
 import type { ApprovalRequest, AuditHead, Payload, Quorum, Supersede } from '@cairn/names'
 import type { NoteSignature, SignatureVerifier } from '@cairn/tlog'
 import type { Address } from '@cairn/wire'
-import type { VersionFacts } from './versions.ts'
+import type { VersionSummary } from './ledger.ts'
 
 export type Command =
   | {
@@ -31,7 +31,7 @@ export type Command =
   /** That a snapshot of the state is kept under this address. */
   | { readonly tag: 'snapshot'; readonly version: number; readonly address: Address }
 
-export interface Proposed {
+export interface ProposedAnswer {
   readonly proposal_id: string
   readonly payload_b3: Address
   /** UTF-8 of it is what each signer signs. */
@@ -41,18 +41,18 @@ export interface Proposed {
   readonly log_index: number
 }
 
-export interface Approved {
+export interface ApprovedAnswer {
   readonly approvals: number
   readonly quorum: Quorum
   readonly log_index: number
 }
 
-export interface Appended {
+export interface AppendedAnswer {
   readonly log_index: number
 }
 
-export interface Checkpointed {
+export interface CheckpointedAnswer {
   readonly size: number
 }
 
-export type Answer = Proposed | Approved | VersionFacts | Appended | Checkpointed
+export type CommandAnswer = ProposedAnswer | ApprovedAnswer | VersionSummary | AppendedAnswer | CheckpointedAnswer

@@ -11,6 +11,6 @@ export type CrashPoint =
   | 'mid-prune'
 
 /** Told of each point as it is reached; only a test gives one that does anything. */
-export type Reach = (point: CrashPoint) => Promise<void> | void
+export type CrashPointHook = (point: CrashPoint) => Promise<void> | void
 
-export const unarmed: Reach = () => {}
+export const unarmed: CrashPointHook = () => {}

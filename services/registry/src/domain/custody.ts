@@ -110,7 +110,7 @@ async function keepSeen(disk: Disk, directory: string, note: Uint8Array): Promis
   await replaceSmallFile(disk, `${directory}/${SEEN}`, note)
 }
 
-function sayMissed({ size, isLarger }: Missed, here: number): string {
+function describeMissed({ size, isLarger }: Missed, here: number): string {
   const what = isLarger
     ? `it has signed ${size} entries, and ${here} are here`
     : `it has signed something else for its first ${size} entries`
@@ -127,7 +127,7 @@ export interface CustodyParts {
   readonly own: () => Uint8Array
 }
 
-type State =
+type CustodyState =
   | { readonly tag: 'own' }
   | { readonly tag: 'restored' }
   | { readonly tag: 'missed'; readonly missed: Missed }
@@ -138,7 +138,7 @@ export class Custody {
   readonly #directory: string
   readonly #parts: CustodyParts
   readonly #keys: Keys
-  #state: State
+  #state: CustodyState
 
   constructor(platform: Pick<Platform, 'disk' | 'crypto' | 'log'>, directory: string, parts: CustodyParts) {
     const { signer, missed, isRestored } = parts
@@ -159,7 +159,7 @@ export class Custody {
       case 'restored':
         return RESTORED
       case 'missed':
-        return sayMissed(state.missed, this.#parts.log.size)
+        return describeMissed(state.missed, this.#parts.log.size)
       case 'adopted':
         return 'it was adopted; start the node again to let it write.'
     }
@@ -210,7 +210,7 @@ export class Custody {
     return size
   }
 
-  async #requireProof(note: Uint8Array, isMoved: boolean, state: State): Promise<number> {
+  async #requireProof(note: Uint8Array, isMoved: boolean, state: CustodyState): Promise<number> {
     const own = this.#parts.own()
     const size = await this.#requireHere(isMoved && note.length === 0 ? own : note)
     // Whatever is shown: all that is known to have been signed has to be here.

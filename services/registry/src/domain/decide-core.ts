@@ -19,15 +19,15 @@ import {
   judgeQuorum,
   type LogIdentity,
   type LogLeaf,
-  type State,
+  type RegistryState,
   signerSetHash,
   signingInput,
 } from '@cairn/names'
 import { type Address, canonicalJson, digestOf } from '@cairn/wire'
 import { crowded, noSuchProposal, proposalExists, refusal } from '../errors.ts'
-import { encodeArtifactRecord } from './artifact-record.ts'
-import type { Answer, Command } from './commands.ts'
+import type { Command, CommandAnswer } from './commands.ts'
 import type { LedgerDraft } from './ledger.ts'
+import { encodeArtifactRecord } from './record.ts'
 
 /** What of a batch is kept beside its leaves. */
 export interface Part {
@@ -37,19 +37,19 @@ export interface Part {
   readonly bytes: Uint8Array
 }
 
-export type Outcome =
+export type CommandDecision =
   | {
       readonly tag: 'entry'
       readonly leaf: LogLeaf
       readonly part: Part | undefined
-      readonly answer: Answer
+      readonly answer: CommandAnswer
       /** A commit that overrules the version before it. */
       readonly supersedes?: true
     }
-  | { readonly tag: 'known'; readonly answer: Answer }
+  | { readonly tag: 'known'; readonly answer: CommandAnswer }
   | { readonly tag: 'refused'; readonly error: CairnError }
 
-export interface Circumstances {
+export interface DecideInput {
   readonly log: LogIdentity
   /** The index the next leaf gets. */
   readonly index: number
@@ -70,25 +70,25 @@ type Of<Tag extends Command['tag']> = Extract<Command, { tag: Tag }>
 export function decide(
   draft: LedgerDraft,
   command: Exclude<Command, Of<'checkpoint'> | Of<'cosign'>>,
-  circumstances: Circumstances,
-): Outcome {
+  input: DecideInput,
+): CommandDecision {
   switch (command.tag) {
     case 'propose':
-      return propose(draft, command, circumstances)
+      return propose(draft, command, input)
     case 'approve':
-      return approve(draft, command, circumstances)
+      return approve(draft, command, input)
     case 'commit':
-      return commit(draft, command, circumstances)
+      return commit(draft, command, input)
     case 'audit-head': {
       const leaf = createAuditHeadLeaf(draft.head, command.audit)
-      return { tag: 'entry', leaf, part: undefined, answer: { log_index: circumstances.index } }
+      return { tag: 'entry', leaf, part: undefined, answer: { log_index: input.index } }
     }
     case 'snapshot':
-      return snapshot(draft, command, circumstances)
+      return snapshot(draft, command, input)
   }
 }
 
-function propose(draft: LedgerDraft, command: Of<'propose'>, { log, index, now, newId }: Circumstances): Outcome {
+function propose(draft: LedgerDraft, command: Of<'propose'>, { log, index, now, newId }: DecideInput): CommandDecision {
   const { payload, payload_b3, supersede, apart, id = newId } = command
   if (draft.open(id) !== undefined || draft.committed(id) !== undefined) return refused(proposalExists(id))
   if (draft.openCount >= OPEN_MAX || draft.openBytes >= OPEN_BYTES_MAX) return refused(crowded(draft.openCount))
@@ -116,7 +116,7 @@ function propose(draft: LedgerDraft, command: Of<'propose'>, { log, index, now, 
   return { tag: 'entry', leaf, part, answer }
 }
 
-function approve(draft: LedgerDraft, command: Of<'approve'>, { log, index, now }: Circumstances): Outcome {
+function approve(draft: LedgerDraft, command: Of<'approve'>, { log, index, now }: DecideInput): CommandDecision {
   const { proposalId, request, verifier } = command
   const open = draft.open(proposalId)
   if (open === undefined) return refused(gone(draft, proposalId))
@@ -129,7 +129,7 @@ function approve(draft: LedgerDraft, command: Of<'approve'>, { log, index, now }
   return { tag: 'entry', leaf, part: undefined, answer: { approvals: approvals.length, quorum, log_index: index } }
 }
 
-function commit(draft: LedgerDraft, { proposalId }: Of<'commit'>, { index, now }: Circumstances): Outcome {
+function commit(draft: LedgerDraft, { proposalId }: Of<'commit'>, { index, now }: DecideInput): CommandDecision {
   const done = draft.committed(proposalId)
   if (done !== undefined) return { tag: 'known', answer: done }
   const open = draft.open(proposalId)
@@ -145,13 +145,13 @@ function commit(draft: LedgerDraft, { proposalId }: Of<'commit'>, { index, now }
 }
 
 /** The record of an artifact, which goes before the leaf that makes it count. */
-export function artifactPart(artifact: Artifact, state: State, hash: Address): Part {
+export function artifactPart(artifact: Artifact, state: RegistryState, hash: Address): Part {
   const bytes = encodeArtifactRecord(state.prove('signer_set', 'root'), canonicalJson(artifact))
   return { kind: 'artifact', number: artifact.version, hash: digestOf(hash), bytes }
 }
 
 /** Only of the state as it stands: whoever pruned by an older one would lose what came since. */
-function snapshot(draft: LedgerDraft, { version, address }: Of<'snapshot'>, { index }: Circumstances): Outcome {
+function snapshot(draft: LedgerDraft, { version, address }: Of<'snapshot'>, { index }: DecideInput): CommandDecision {
   if (draft.head.version !== version)
     return refused(new CairnError('ChainMismatch', `The snapshot is of version ${version}; HEAD has moved on.`))
   const leaf = createSnapshotLeaf(draft.head, address)
@@ -165,6 +165,6 @@ function gone(draft: LedgerDraft, proposalId: string): CairnError {
   return new CairnError('Conflict', detail, { code: 'AlreadyCommitted' })
 }
 
-function refused(error: CairnError): Outcome {
+function refused(error: CairnError): CommandDecision {
   return { tag: 'refused', error }
 }

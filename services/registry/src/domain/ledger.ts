@@ -13,14 +13,59 @@ import {
   itemKey,
   type Payload,
   type Proposal,
+  type RegistryState,
   type Signer,
-  type State,
   signerSetOf,
 } from '@cairn/names'
-import type { Place } from '@cairn/store'
-import { type VersionFacts, Versions } from './versions.ts'
+import type { RecordPlace } from '@cairn/store'
+import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
+import { BytesColumn, NumberColumn, RecordPositions } from './columns.ts'
 
-export interface OpenProposal {
+/** What is told of a version without reading its artifact. */
+export interface VersionSummary {
+  readonly version: number
+  readonly hash: Address
+  readonly payload_b3: Address
+  readonly log_index: number
+  /** Unix milliseconds. */
+  readonly committed_at: number
+}
+
+const DIGEST_BYTES = 32
+
+/** Every version there ever was, about a hundred bytes each. */
+export class Versions {
+  /** Where the artifacts lie. */
+  readonly artifacts = new RecordPositions()
+  readonly #hashes = new BytesColumn(DIGEST_BYTES)
+  readonly #payloads = new BytesColumn(DIGEST_BYTES)
+  readonly #logIndexes = new NumberColumn()
+  readonly #committedAt = new NumberColumn()
+
+  get count(): number {
+    return this.#hashes.length
+  }
+
+  push(facts: VersionSummary, place: RecordPlace | undefined): void {
+    this.#hashes.push(digestOf(facts.hash))
+    this.#payloads.push(digestOf(facts.payload_b3))
+    this.#logIndexes.push(facts.log_index)
+    this.#committedAt.push(facts.committed_at)
+    this.artifacts.push(place)
+  }
+
+  facts(version: number): VersionSummary {
+    return {
+      version,
+      hash: addressFromDigest(this.#hashes.at(version)),
+      payload_b3: addressFromDigest(this.#payloads.at(version)),
+      log_index: this.#logIndexes.at(version),
+      committed_at: this.#committedAt.at(version),
+    }
+  }
+}
+
+export interface PendingProposal {
   readonly proposal: Proposal
   readonly payload: Payload
   /** Bytes of the payload, for the bound on what is kept in memory. */
@@ -32,28 +77,28 @@ export interface OpenProposal {
 /** What a batch is decided against, and what it makes of it. */
 export interface LedgerView {
   readonly head: Head
-  readonly state: State
+  readonly state: RegistryState
   /** Signers of earlier sets. */
   readonly formerSigners: readonly Signer[]
   readonly openCount: number
   readonly openBytes: number
-  open(id: string): OpenProposal | undefined
+  open(id: string): PendingProposal | undefined
   /** The version a proposal became. */
-  committed(id: string): VersionFacts | undefined
+  committed(id: string): VersionSummary | undefined
 }
 
 export class Ledger implements LedgerView {
   head: Head
-  state: State
+  state: RegistryState
   formerSigners: readonly Signer[]
   openBytes = 0
   readonly versions = new Versions()
-  readonly #open = new Map<string, OpenProposal>()
+  readonly #open = new Map<string, PendingProposal>()
   readonly #committed = new Map<string, number>()
   /** For each (kind, id), the versions that changed it. */
   readonly #history = new Map<string, number[]>()
 
-  constructor(head: Head, state: State, formerSigners: readonly Signer[] = []) {
+  constructor(head: Head, state: RegistryState, formerSigners: readonly Signer[] = []) {
     this.head = head
     this.state = state
     this.formerSigners = formerSigners
@@ -63,17 +108,17 @@ export class Ledger implements LedgerView {
     return this.#open.size
   }
 
-  open(id: string): OpenProposal | undefined {
+  open(id: string): PendingProposal | undefined {
     return this.#open.get(id)
   }
 
-  committed(id: string): VersionFacts | undefined {
+  committed(id: string): VersionSummary | undefined {
     const version = this.#committed.get(id)
     return version === undefined ? undefined : this.versions.facts(version)
   }
 
   /** Open proposals, the oldest first. */
-  *proposals(): Generator<OpenProposal> {
+  *proposals(): Generator<PendingProposal> {
     yield* this.#open.values()
   }
 
@@ -105,7 +150,7 @@ export class Ledger implements LedgerView {
   }
 
   /** The last version committed before a time. */
-  lastBefore(ms: number): VersionFacts | undefined {
+  lastBefore(ms: number): VersionSummary | undefined {
     const count = this.#firstFrom(({ committed_at: at }) => at >= ms)
     return count === 0 ? undefined : this.versions.facts(count - 1)
   }
@@ -116,7 +161,7 @@ export class Ledger implements LedgerView {
   }
 
   /** The first version for which `holds`, which holds for all after it; their count if it holds for none. */
-  #firstFrom(holds: (facts: VersionFacts) => boolean): number {
+  #firstFrom(holds: (facts: VersionSummary) => boolean): number {
     let [low, high] = [0, this.versions.count]
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
@@ -136,7 +181,7 @@ export class Ledger implements LedgerView {
   }
 
   /** Takes the draft over; `artifacts` says where those of its commits lie, in order. */
-  absorb({ head, state, formerSigners, changes }: LedgerDraft, artifacts: readonly Place[]): void {
+  absorb({ head, state, formerSigners, changes }: LedgerDraft, artifacts: readonly RecordPlace[]): void {
     this.head = head
     this.state = state
     this.formerSigners = formerSigners
@@ -148,7 +193,7 @@ export class Ledger implements LedgerView {
   }
 
   /** A proposal, or a later form of it with one more approval. */
-  setOpen(proposal: OpenProposal): void {
+  setOpen(proposal: PendingProposal): void {
     const { proposal_id: id } = proposal.proposal
     this.openBytes += proposal.bytes - (this.#open.get(id)?.bytes ?? 0)
     // In the place it had: the order is that of the proposals.
@@ -166,9 +211,9 @@ export class Ledger implements LedgerView {
   /** Remembers the next version, which proposal it came of, and what it changed. */
   note(
     proposalId: string,
-    facts: VersionFacts,
+    facts: VersionSummary,
     items: readonly { readonly kind: ItemKind; readonly id: string }[],
-    artifact: Place | undefined,
+    artifact: RecordPlace | undefined,
   ): void {
     const { version } = facts
     this.close(proposalId)
@@ -192,26 +237,26 @@ export class Ledger implements LedgerView {
 
 const SIGNER_SET_KEY = itemKey({ kind: 'signer_set', id: 'root' })
 
-type Change =
-  | { readonly tag: 'open'; readonly proposal: OpenProposal }
+type LedgerChange =
+  | { readonly tag: 'open'; readonly proposal: PendingProposal }
   | {
       readonly tag: 'commit'
       readonly proposalId: string
-      readonly facts: VersionFacts
+      readonly facts: VersionSummary
       readonly payload: Payload
     }
 
 /** The ledger as it will be after the commands decided so far. Thrown away, it leaves nothing behind. */
 export class LedgerDraft implements LedgerView {
   head: Head
-  state: State
+  state: RegistryState
   formerSigners: readonly Signer[]
   openCount: number
   openBytes: number
-  readonly changes: Change[] = []
+  readonly changes: LedgerChange[] = []
   readonly #base: Ledger
-  readonly #open = new Map<string, OpenProposal | undefined>()
-  readonly #committed = new Map<string, VersionFacts>()
+  readonly #open = new Map<string, PendingProposal | undefined>()
+  readonly #committed = new Map<string, VersionSummary>()
 
   constructor(base: Ledger) {
     this.#base = base
@@ -222,27 +267,27 @@ export class LedgerDraft implements LedgerView {
     this.openBytes = base.openBytes
   }
 
-  open(id: string): OpenProposal | undefined {
+  open(id: string): PendingProposal | undefined {
     return this.#open.has(id) ? this.#open.get(id) : this.#base.open(id)
   }
 
-  committed(id: string): VersionFacts | undefined {
+  committed(id: string): VersionSummary | undefined {
     return this.#committed.get(id) ?? this.#base.committed(id)
   }
 
-  propose(proposal: OpenProposal): void {
+  propose(proposal: PendingProposal): void {
     this.openCount += 1
     this.openBytes += proposal.bytes
     this.#set(proposal)
   }
 
-  approve(before: OpenProposal, approval: Approval): OpenProposal {
+  approve(before: PendingProposal, approval: Approval): PendingProposal {
     const after = { ...before, approvals: [...before.approvals, approval] }
     this.#set(after)
     return after
   }
 
-  commit({ artifact, head, state }: Commit, logIndex: number): VersionFacts {
+  commit({ artifact, head, state }: Commit, logIndex: number): VersionSummary {
     const { payload, payload_b3, committed_at, proposal } = artifact
     const { proposal_id: proposalId } = proposal
     const facts = { version: head.version, hash: head.hash, payload_b3, log_index: logIndex, committed_at }
@@ -256,7 +301,7 @@ export class LedgerDraft implements LedgerView {
     return facts
   }
 
-  #set(proposal: OpenProposal): void {
+  #set(proposal: PendingProposal): void {
     this.#open.set(proposal.proposal.proposal_id, proposal)
     this.changes.push({ tag: 'open', proposal })
   }

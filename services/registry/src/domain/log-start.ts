@@ -18,8 +18,8 @@ import {
   logIdentity,
   parseArtifact,
   proposalId,
+  RegistryState,
   type SignerSet,
-  State,
   signerSetOf,
 } from '@cairn/names'
 import type { Platform } from '@cairn/platform'
@@ -28,15 +28,14 @@ import { equalBytes, parseJson, toHex } from '@cairn/wire'
 import type { RegistryConfig } from '../config.ts'
 import { damagedLog, otherGenesis } from '../errors.ts'
 import { Archive } from './archive.ts'
-import { firstUnsigned } from './checkpoint-judge.ts'
+import { firstUnsigned } from './chain-verifier.ts'
 import { keepTrust, keptKeys } from './custody.ts'
 import { artifactPart } from './decide-core.ts'
 import { firstSigners, type ReadRoots, requireSameRoots } from './genesis.ts'
-import type { HeadCache } from './head-cache.ts'
+import type { LastCheckpoint } from './journal-replay.ts'
 import { Ledger } from './ledger.ts'
 import { CheckpointSigner, COSIGNER_KEY, LOG_KEY, type LogSeeds, logKeysOf } from './log-keys.ts'
-import type { LastCheckpoint } from './log-replay.ts'
-import { type Published, publish } from './published.ts'
+import { type HeadCache, type Published, publish } from './published.ts'
 import { leafDraft, partDraft } from './record.ts'
 import type { LogWriter, OpenedLog, RegistryLog } from './registry-log.ts'
 
@@ -50,7 +49,7 @@ export interface StartedLog {
   readonly ownSignerFile: string | undefined
 }
 
-export interface StartOptions {
+export interface LogStartOptions {
   /** It came from a backup, and signs nothing. */
   readonly isRestored: boolean
   readonly seeds: LogSeeds | undefined
@@ -61,7 +60,7 @@ export interface StartOptions {
   readonly readRoots: ReadRoots
 }
 
-export async function startLog(platform: Platform, opened: OpenedLog, options: StartOptions): Promise<StartedLog> {
+export async function startLog(platform: Platform, opened: OpenedLog, options: LogStartOptions): Promise<StartedLog> {
   const { log, writer, checkpoint } = opened
   const { directory, config, cache, isRestored } = options
   if (cache !== undefined && log.size < cache.size) throw cutShort(log.size, cache.size)
@@ -98,7 +97,7 @@ export async function startLog(platform: Platform, opened: OpenedLog, options: S
 async function signerOf(
   platform: Platform,
   identity: LogIdentity,
-  { directory, seeds, isRestored }: StartOptions,
+  { directory, seeds, isRestored }: LogStartOptions,
 ): Promise<CheckpointSigner> {
   const keys =
     seeds === undefined ? await keptKeys(platform.disk, directory) : logKeysOf(platform, identity.origin, seeds)
@@ -115,7 +114,7 @@ async function begin(platform: Platform, writer: LogWriter, signers: SignerSet):
   const artifact = createGenesis(signers, { proposal_id: proposalId(platform.random.bytes(16)), committed_at: now })
   const { payload, payload_b3, proposal } = artifact
   const item = signerSetOf(payload)
-  const state = State.of(item === undefined ? [] : [item])
+  const state = RegistryState.of(item === undefined ? [] : [item])
   const head = headOf(artifact)
   const entry = encodeLeaf(createCommitLeaf(artifact))
   const hash = leafHash(entry)
@@ -142,7 +141,7 @@ function identityOf(
 async function requireRoots(
   log: RegistryLog,
   { versions }: Ledger,
-  { config, readRoots }: StartOptions,
+  { config, readRoots }: LogStartOptions,
 ): Promise<void> {
   const { bytes } = await new Archive(log, versions).artifact(0)
   const item = signerSetOf(parseArtifact(parseJson(bytes)).payload)

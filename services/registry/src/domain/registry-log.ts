@@ -13,24 +13,21 @@ import { type Disk, makeDirectories, type Platform } from '@cairn/platform'
 import {
   type Draft,
   Journal,
-  type Place,
   type PlacedRecord,
   type Position,
+  type RecordPlace,
   type SubmitOptions,
   type Watermark,
 } from '@cairn/store'
 import type { Hash, HashReader, Tile } from '@cairn/tlog'
 import { pruned } from '../errors.ts'
-import { readArtifactRecord } from './artifact-record.ts'
 import { type Base, damagedBase, minimumIndexOf, readBase } from './base-file.ts'
-import { Checkpoints } from './checkpoints.ts'
-import { NumberColumn } from './columns.ts'
-import { type CrashPoint, type Reach, unarmed } from './crash-points.ts'
+import { Checkpoints, NumberColumn, RecordPositions } from './columns.ts'
+import { type CrashPoint, type CrashPointHook, unarmed } from './crash-points.ts'
+import { JournalReplay, type LastCheckpoint, type LogViews } from './journal-replay.ts'
 import type { Ledger } from './ledger.ts'
-import { type LastCheckpoint, LogReplay, type LogViews } from './log-replay.ts'
 import { LogTree } from './log-tree.ts'
-import { Places } from './places.ts'
-import { isLeaf, KIND, numberOf } from './record.ts'
+import { isLeaf, KIND, numberOf, readArtifactRecord } from './record.ts'
 
 /** Small enough that retention can let go of them one by one, large enough for the largest batch. */
 const SEGMENT_BYTES = 16 * 1024 * 1024
@@ -44,7 +41,7 @@ export interface LogOptions {
   readonly watermark?: Watermark | undefined
   /** Proposals that expired before are not remembered. */
   readonly notBeforeMs: number
-  readonly reach?: Reach | undefined
+  readonly reach?: CrashPointHook | undefined
   /** Only as far as the last checkpoint: for a log that must not be signed on. */
   readonly isSignedOnly?: boolean
 }
@@ -97,7 +94,7 @@ export class RegistryLog extends Closeable {
     const journal = await Journal.open(platform, { path, sink, segmentBytes, ioTimeoutMs, watermark })
     const [tree, entries, checkpoints, auditHeads] = [
       new LogTree(),
-      new Places(),
+      new RecordPositions(),
       new Checkpoints(),
       new NumberColumn(),
     ]
@@ -105,7 +102,7 @@ export class RegistryLog extends Closeable {
     const inside: Inside = { disk, directory, journal, ...views, base: undefined, watermark: undefined }
     const log = new RegistryLog(platform, inside)
     try {
-      const replay = new LogReplay(platform.crypto, views, notBeforeMs)
+      const replay = new JournalReplay(platform.crypto, views, notBeforeMs)
       inside.base = await findBase(disk, directory, tree)
       if (inside.base !== undefined) replay.takeBase(inside.base, await signerSetsIn(disk, inside.base))
       const last = options.isSignedOnly === true ? await lastCheckpoint(journal) : undefined
@@ -149,7 +146,7 @@ export class RegistryLog extends Closeable {
   }
 
   /** The record at this place, its sums checked. */
-  async read(place: Place): Promise<Uint8Array> {
+  async read(place: RecordPlace): Promise<Uint8Array> {
     return (await this.#inside.journal.read(place)).payload
   }
 
@@ -218,7 +215,7 @@ export class RegistryLog extends Closeable {
     await this.#inside.journal.close()
   }
 
-  #placeOf(index: number): Place {
+  #placeOf(index: number): RecordPlace {
     const place = this.#inside.entries.at(index)
     if (place === undefined) throw pruned(`Entry ${index}`, this.minimumIndex)
     return place
@@ -228,9 +225,9 @@ export class RegistryLog extends Closeable {
 /** The only way to write to a log. */
 export class LogWriter {
   readonly #inside: Inside
-  readonly #reach: Reach
+  readonly #reach: CrashPointHook
 
-  constructor(inside: Inside, reach: Reach) {
+  constructor(inside: Inside, reach: CrashPointHook) {
     this.#inside = inside
     this.#reach = reach
   }
@@ -325,14 +322,14 @@ export class LogTrimmer {
   }
 }
 
-async function lastCheckpoint(journal: Journal): Promise<Place | undefined> {
-  let last: Place | undefined
+async function lastCheckpoint(journal: Journal): Promise<RecordPlace | undefined> {
+  let last: RecordPlace | undefined
   for await (const event of journal.replay())
     if (event.tag === 'record' && event.kind === KIND.checkpoint) last = event.place
   return last
 }
 
-function isSamePlace(a: Place, b: Place): boolean {
+function isSamePlace(a: RecordPlace, b: RecordPlace): boolean {
   return a.segment === b.segment && a.offset === b.offset
 }
 

@@ -2,15 +2,50 @@
 import { toCairnError } from '@cairn/kernel'
 import { type ApprovalRequest, judgeApproval, judgeQuorum, parseApprovalRequest } from '@cairn/names'
 import { type IngressResponse, json, problem, type RouteTable, route } from '@cairn/platform'
+import type { SignatureAlgorithm, SignatureVerifier } from '@cairn/tlog'
+import { equalBytes } from '@cairn/wire'
 import { z } from 'zod'
-import type { Approved, Command } from '../domain/commands.ts'
-import { RememberedVerifier } from '../domain/remembered-verifier.ts'
-import type { VersionFacts } from '../domain/versions.ts'
+import type { ApprovedAnswer, Command } from '../domain/commands.ts'
+import type { VersionSummary } from '../domain/ledger.ts'
 import { noSuchProposal, refusal } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { bodyOf } from './bodies.ts'
-import { type AnyContext, NO_STORE, proposalParams } from './params.ts'
-import { askCommitter, writeErrors } from './writing.ts'
+import { NO_STORE, proposalParams, type RegistryRequestContext } from './params.ts'
+import { askCommitter, bodyOf, writeErrors } from './writing.ts'
+
+interface CheckedSignature {
+  readonly algorithm: SignatureAlgorithm
+  readonly publicKey: Uint8Array
+  readonly message: Uint8Array
+  readonly signature: Uint8Array
+  readonly isGood: boolean
+}
+
+/**
+ * Remembers what it checked. A request has its signature checked on its own turn; the batch it joins later asks the
+ * same question and does not have to pay for it again.
+ */
+class CachingVerifier implements SignatureVerifier {
+  readonly #verifier: SignatureVerifier
+  readonly #checked: CheckedSignature[] = []
+
+  constructor(verifier: SignatureVerifier) {
+    this.#verifier = verifier
+  }
+
+  verify(algorithm: SignatureAlgorithm, publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+    const known = this.#checked.find(
+      (each) =>
+        each.algorithm === algorithm &&
+        equalBytes(each.publicKey, publicKey) &&
+        equalBytes(each.signature, signature) &&
+        equalBytes(each.message, message),
+    )
+    if (known !== undefined) return known.isGood
+    const isGood = this.#verifier.verify(algorithm, publicKey, message, signature)
+    this.#checked.push({ algorithm, publicKey, message, signature, isGood })
+    return isGood
+  }
+}
 
 const quorum = z.looseObject({ m: z.int(), n: z.int(), approved: z.array(z.string()), missing: z.array(z.string()) })
 
@@ -78,11 +113,11 @@ export function decisionRoutes(parts: RegistryParts): RouteTable {
 
 async function approve(
   parts: RegistryParts,
-  context: AnyContext,
+  context: RegistryRequestContext,
   proposalId: string,
   request: ApprovalRequest,
 ): Promise<IngressResponse> {
-  const verifier = new RememberedVerifier(parts.crypto)
+  const verifier = new CachingVerifier(parts.crypto)
   const command: Command = { tag: 'approve', proposalId, request, verifier }
   // Judged here first: a signature takes a fraction of a millisecond, which the batch of many others should not wait
   // for, and what can only be refused does not take a place in the queue.
@@ -91,7 +126,7 @@ async function approve(
     parts.audit.note(command, { tag: 'refused', error: refused })
     throw refused
   }
-  const answer = (await askCommitter(parts, context, command)) as Approved
+  const answer = (await askCommitter(parts, context, command)) as ApprovedAnswer
   return json(200, { status: 'accepted', ...answer }, NO_STORE)
 }
 
@@ -103,17 +138,21 @@ function judge(
   // Committed, expired long ago or never there: the Committer knows which.
   if (open === undefined) return ledger.committed(proposalId) === undefined ? noSuchProposal(proposalId) : undefined
   const { signerSet } = published.value.state
-  const circumstances = {
+  const input = {
     log: signer.identity,
     signerSet,
     formerSigners: ledger.formerSigners(),
     now: runtime.clock.wall(),
   }
-  const judged = judgeApproval({ ...open, ...circumstances }, request, verifier)
+  const judged = judgeApproval({ ...open, ...input }, request, verifier)
   return judged.kind === 'refused' ? refusal(judged) : undefined
 }
 
-async function commit(parts: RegistryParts, context: AnyContext, proposalId: string): Promise<IngressResponse> {
+async function commit(
+  parts: RegistryParts,
+  context: RegistryRequestContext,
+  proposalId: string,
+): Promise<IngressResponse> {
   const { runtime, ledger, published } = parts
   const beganAt = runtime.clock.now()
   try {
@@ -121,7 +160,7 @@ async function commit(parts: RegistryParts, context: AnyContext, proposalId: str
       tag: 'commit',
       proposalId,
       corrId: context.corrId,
-    })) as VersionFacts
+    })) as VersionSummary
     runtime.metrics.observe('commit_latency_seconds', (runtime.clock.now() - beganAt) / 1000)
     return json(201, answer, [...NO_STORE, 'Location', `/registry/${answer.version}`])
   } catch (error) {

@@ -14,12 +14,11 @@ import {
   verifyNote,
 } from '@cairn/tlog'
 import { z } from 'zod'
-import type { Appended, Checkpointed, Command } from '../domain/commands.ts'
+import type { AppendedAnswer, CheckpointedAnswer, Command } from '../domain/commands.ts'
 import { overQuota } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { bodyOf } from './bodies.ts'
 import { driveErrors, IMMUTABLE, NO_STORE } from './params.ts'
-import { askCommitter, writeErrors } from './writing.ts'
+import { askCommitter, bodyOf, writeErrors } from './writing.ts'
 
 /** A reader that is this late sees no harm; one that asks each time costs a request. */
 const CHECKPOINT_CACHING = 'public, max-age=2'
@@ -154,7 +153,7 @@ function cosignatures(parts: RegistryParts): RouteTable[number] {
     errors: { Malformed: 400, CheckpointMoved: 409, InvalidSig: 422, ...writeErrors },
     handler: async (context) => {
       const command = cosign(parts, new TextDecoder().decode(context.body))
-      const { size } = (await askCommitter(parts, context, command)) as Checkpointed
+      const { size } = (await askCommitter(parts, context, command)) as CheckpointedAnswer
       return json(202, { size }, NO_STORE)
     },
   })
@@ -192,7 +191,7 @@ function auditHeads(parts: RegistryParts): RouteTable[number] {
     handler: async (context) => {
       const command: Command = { tag: 'audit-head', audit: parseAuditHead(bodyOf(context)) }
       quota.take(context, command)
-      const { log_index: index } = (await askCommitter(parts, context, command)) as Appended
+      const { log_index: index } = (await askCommitter(parts, context, command)) as AppendedAnswer
       return json(202, { log_index: index }, NO_STORE)
     },
   })

@@ -4,7 +4,7 @@ import type { IngressResponse, RequestContext } from '@cairn/platform'
 import { evaluatePreconditions } from '@cairn/wire'
 import { z } from 'zod'
 
-export type AnyContext = RequestContext<unknown, unknown, unknown>
+export type RegistryRequestContext = RequestContext<unknown, unknown, unknown>
 
 export const proposalParams = z.strictObject({
   id: z.string().regex(/^p_[0-9a-f]{32}$/, 'must be a proposal id: p_ and 32 hexadecimal digits'),
@@ -37,7 +37,11 @@ export interface Resource {
 }
 
 /** The resource, or that the client has it already. */
-export function resource(context: AnyContext, nowMs: number, { tag, caching, type, body }: Resource): IngressResponse {
+export function resource(
+  context: RegistryRequestContext,
+  nowMs: number,
+  { tag, caching, type, body }: Resource,
+): IngressResponse {
   const headers = ['ETag', tag, 'Cache-Control', caching]
   const conditional = { method: context.method, ifNoneMatch: context.headers.get('if-none-match') }
   if (evaluatePreconditions(conditional, { etag: tag }, nowMs) === 'not-modified') return { status: 304, headers }

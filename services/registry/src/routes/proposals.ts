@@ -3,13 +3,12 @@ import { judgeQuorum, type LogIdentity, MAX_LEAF_BYTES, parseProposalRequest, si
 import { json, type RouteTable, route } from '@cairn/platform'
 import { canonicalJson } from '@cairn/wire'
 import { z } from 'zod'
-import type { Command, Proposed } from '../domain/commands.ts'
-import type { OpenProposal } from '../domain/ledger.ts'
+import type { Command, ProposedAnswer } from '../domain/commands.ts'
+import type { PendingProposal } from '../domain/ledger.ts'
 import { needsStorage, noSuchProposal } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { bodyOf } from './bodies.ts'
-import { type AnyContext, NO_STORE, proposalParams, version } from './params.ts'
-import { askCommitter, writeErrors } from './writing.ts'
+import { NO_STORE, proposalParams, type RegistryRequestContext, version } from './params.ts'
+import { askCommitter, bodyOf, writeErrors } from './writing.ts'
 
 const PAGE_MAX = 1000
 const PAGE_DEFAULT = 100
@@ -42,7 +41,7 @@ export function proposalRoutes(parts: RegistryParts): RouteTable {
         const apart = await storeApart(parts, context, request)
         const { payload, payload_b3, supersede, proposal_id: id } = request
         const command: Command = { tag: 'propose', payload, payload_b3, supersede, apart, id }
-        const answer = (await askCommitter(parts, context, command)) as Proposed
+        const answer = (await askCommitter(parts, context, command)) as ProposedAnswer
         return json(202, answer, [...NO_STORE, 'Location', `/registry/proposals/${answer.proposal_id}`])
       },
     }),
@@ -54,7 +53,7 @@ export function proposalRoutes(parts: RegistryParts): RouteTable {
 /** A payload too large for a log entry goes to storage, and is held there, before the log says anything of it. */
 async function storeApart(
   { storage }: RegistryParts,
-  { deadline, corrId, signal }: AnyContext,
+  { deadline, corrId, signal }: RegistryRequestContext,
   { payload, payload_b3 }: ReturnType<typeof parseProposalRequest>,
 ): Promise<Uint8Array | undefined> {
   const bytes = canonicalJson(payload)
@@ -84,7 +83,7 @@ function listProposals({ ledger, published }: RegistryParts): RouteTable[number]
     },
     handler: ({ query }) => {
       const { signerSet } = published.value.state
-      const page: OpenProposal[] = []
+      const page: PendingProposal[] = []
       for (const open of ledger.proposals()) {
         if (query.after !== undefined && open.logIndex <= query.after) continue
         if (page.length === query.limit) break
@@ -124,11 +123,11 @@ function showProposal(parts: RegistryParts): RouteTable[number] {
   })
 }
 
-function describe({ proposal, payload, approvals, logIndex }: OpenProposal, identity: LogIdentity) {
+function describe({ proposal, payload, approvals, logIndex }: PendingProposal, identity: LogIdentity) {
   const input = new TextDecoder().decode(signingInput(identity, proposal))
   return { ...proposal, payload, approvals, log_index: logIndex, signing_input: input }
 }
 
-function quorumOf({ payload, approvals }: OpenProposal, signerSet: Parameters<typeof judgeQuorum>[0]) {
+function quorumOf({ payload, approvals }: PendingProposal, signerSet: Parameters<typeof judgeQuorum>[0]) {
   return judgeQuorum(signerSet, payload, approvals)
 }

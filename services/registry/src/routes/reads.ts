@@ -1,12 +1,40 @@
 /** What everybody may read: the head, versions, what a name means. Answered from the published snapshot. */
 import { CairnError } from '@cairn/kernel'
-import { isLive, itemHash, itemKey, parseArtifact } from '@cairn/names'
+import { encodeTrust, isLive, itemHash, itemKey, parseArtifact } from '@cairn/names'
 import { type IngressResponse, json, type RouteTable, route } from '@cairn/platform'
 import { entityTagOf, parseJson } from '@cairn/wire'
 import { z } from 'zod'
 import { noSuchVersion, pruned } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { type AnyContext, driveErrors, IMMUTABLE, nameParams, REVALIDATED, resource, version, whole } from './params.ts'
+import {
+  driveErrors,
+  IMMUTABLE,
+  nameParams,
+  REVALIDATED,
+  type RegistryRequestContext,
+  resource,
+  version,
+  whole,
+} from './params.ts'
+
+// What a reader has to know of this log before it can believe anything else.
+
+export function trustRoute({ signer: { identity, keys } }: RegistryParts): RouteTable[number] {
+  const body = encodeTrust({ ...identity, logKeys: keys })
+  return route({
+    method: 'GET',
+    path: '/registry/trust',
+    lane: 'inline',
+    summary:
+      'A trust file for `cairn verify-proof`: the origin, the genesis and the keys of the log. It is worth what the way it came is worth.',
+    responses: { 200: { description: 'The trust file.', schema: z.looseObject({ schema: z.string() }) } },
+    handler: () => ({
+      status: 200,
+      headers: ['Content-Type', 'application/json', 'Cache-Control', REVALIDATED],
+      body,
+    }),
+  })
+}
 
 const JSON_TYPE = 'application/json'
 const HISTORY_MAX = 1000
@@ -105,7 +133,7 @@ function history({ ledger, published }: RegistryParts): RouteTable[number] {
 
 async function showName(
   parts: RegistryParts,
-  context: AnyContext,
+  context: RegistryRequestContext,
   name: string,
   at: number | undefined,
 ): Promise<IngressResponse> {

@@ -1,16 +1,41 @@
 /** The way of a write to the Committer, on behalf of a request. */
-import { isKind } from '@cairn/kernel'
-import type { Answer, Command } from '../domain/commands.ts'
-import { onlyReads } from '../errors.ts'
+import { CairnError, isKind } from '@cairn/kernel'
+import { decodeBody } from '@cairn/names'
+import type { RequestContext } from '@cairn/platform'
+import type { JsonValue } from '@cairn/wire'
+import type { Command, CommandAnswer } from '../domain/commands.ts'
+import { lengthRequired, onlyReads } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
 import { writeProblem } from '../tasks/health-gate.ts'
-import type { AnyContext } from './params.ts'
+import type { RegistryRequestContext } from './params.ts'
+
+// Bodies of writes: strict JSON, or strict CBOR that spells the same, of a length that was said.
+
+const FORMATS: ReadonlyMap<string, 'json' | 'cbor'> = new Map([
+  ['application/json', 'json'],
+  ['application/cbor', 'cbor'],
+])
+
+export function bodyOf({ headers, body }: RequestContext<unknown, unknown, Uint8Array>): JsonValue {
+  if (headers.get('content-length') === undefined) throw lengthRequired()
+  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
+  const format = FORMATS.get(type)
+  if (format === undefined) {
+    const detail = 'The body must be JSON or CBOR, with Content-Type: application/json or application/cbor.'
+    throw new CairnError('Malformed', detail, { code: 'unsupported_type', status: 415 })
+  }
+  return decodeBody(body, format)
+}
 
 /** Refusals that every write can meet. */
 export const writeErrors = { Busy: 429, NotReady: 503, StorageBusy: 503, Timeout: 504, no_space: 507 } as const
 
 /** Puts the command in line and waits for what becomes of it, no longer than the request may take. */
-export async function askCommitter(parts: RegistryParts, context: AnyContext, command: Command): Promise<Answer> {
+export async function askCommitter(
+  parts: RegistryParts,
+  context: RegistryRequestContext,
+  command: Command,
+): Promise<CommandAnswer> {
   requireWritable(parts)
   try {
     return await parts.intake.ask(command, context)

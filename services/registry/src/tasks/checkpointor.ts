@@ -4,9 +4,9 @@
  */
 import { Deadline, type Queue, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
-import type { Checkpointed } from '../domain/commands.ts'
-import type { Reach } from '../domain/crash-points.ts'
-import type { Intake } from '../intake.ts'
+import type { CheckpointedAnswer } from '../domain/commands.ts'
+import type { CrashPointHook } from '../domain/crash-points.ts'
+import type { CommandIntake } from '../intake.ts'
 
 /** Entries below it are covered by a checkpoint that is durable and signed. */
 export interface Anchor {
@@ -14,11 +14,11 @@ export interface Anchor {
 }
 
 export interface CheckpointorParts {
-  readonly intake: Intake
+  readonly intake: CommandIntake
   readonly retention: Queue<Anchor>
   /** Writes down how far the log has come. */
   readonly saveHead: () => Promise<void>
-  readonly reach: Reach
+  readonly reach: CrashPointHook
 }
 
 /** How long a checkpoint may wait in the queue and for the drive. */
@@ -38,7 +38,10 @@ export function checkpointor(
       if (isReading()) continue
       try {
         const deadline = Deadline.after(clock, CHECKPOINT_MS)
-        const { size } = (await parts.intake.ask({ tag: 'checkpoint' }, { deadline, signal: draining })) as Checkpointed
+        const { size } = (await parts.intake.ask(
+          { tag: 'checkpoint' },
+          { deadline, signal: draining },
+        )) as CheckpointedAnswer
         await parts.reach('mid-checkpoint')
         await parts.saveHead()
         if (parts.retention.trySend({ size }) === 'sent') continue

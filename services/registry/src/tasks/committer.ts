@@ -12,38 +12,37 @@
 import { type Broadcast, sleep, type TaskBody, toCairnError, type Watch } from '@cairn/kernel'
 import { encodeLeaf, proposalId } from '@cairn/names'
 import type { Platform } from '@cairn/platform'
-import type { Draft, Place, PlacedRecord } from '@cairn/store'
+import type { Draft, PlacedRecord, RecordPlace } from '@cairn/store'
 import { type Hash, leafHash, type NoteSignature } from '@cairn/tlog'
-import type { Audit } from '../audit.ts'
+import type { RegistryAudit } from '../audit.ts'
 import type { Command } from '../domain/commands.ts'
-import type { Reach } from '../domain/crash-points.ts'
+import type { CrashPointHook } from '../domain/crash-points.ts'
 import type { Custody } from '../domain/custody.ts'
-import { decide, type Outcome } from '../domain/decide-core.ts'
-import type { Ledger, LedgerDraft } from '../domain/ledger.ts'
+import { type CommandDecision, decide } from '../domain/decide-core.ts'
+import type { Ledger, LedgerDraft, VersionSummary } from '../domain/ledger.ts'
 import type { CheckpointSigner } from '../domain/log-keys.ts'
 import { type Published, publish } from '../domain/published.ts'
 import { KIND, leafDraft, partDraft } from '../domain/record.ts'
 import type { LogWriter, RegistryLog } from '../domain/registry-log.ts'
-import type { VersionFacts } from '../domain/versions.ts'
 import { checkpointMoved, onlyReads } from '../errors.ts'
-import type { CommandJob, Intake } from '../intake.ts'
+import type { CommandIntake, CommandJob } from '../intake.ts'
 
 /** A version that was committed, as its consumers hear of it. */
-export interface Committed extends VersionFacts {
+export interface Committed extends VersionSummary {
   readonly corr_id: string
 }
 
 export interface CommitterParts {
-  readonly intake: Intake
+  readonly intake: CommandIntake
   readonly log: RegistryLog
   readonly writer: LogWriter
   readonly ledger: Ledger
   readonly signer: CheckpointSigner
   readonly published: Watch<Published>
   readonly committed: Broadcast<Committed>
-  readonly audit: Audit
+  readonly audit: RegistryAudit
   readonly custody: Pick<Custody, 'problem'>
-  readonly reach: Reach
+  readonly reach: CrashPointHook
 }
 
 /** How long an expired proposal is remembered, so that whoever asks hears that it has expired. */
@@ -55,19 +54,19 @@ const ID_BYTES = 16
 
 interface Decided {
   readonly job: CommandJob
-  readonly outcome: Outcome
+  readonly outcome: CommandDecision
 }
 
 /** A batch whose entries are in the log, durably. */
-interface Appended {
+interface AppendedBatch {
   readonly draft: LedgerDraft
   readonly decided: readonly Decided[]
-  readonly artifacts: readonly Place[]
+  readonly artifacts: readonly RecordPlace[]
   /** More signatures under the text that is published; without them the log signs anew. */
   readonly lines?: readonly NoteSignature[]
 }
 
-interface Batch {
+interface CommitBatch {
   readonly draft: LedgerDraft
   readonly decided: Decided[]
   readonly drafts: Draft[]
@@ -81,7 +80,7 @@ export class Committer {
   readonly #platform: Platform
   readonly #parts: CommitterParts
   /** Set from the moment entries are durable until they are published. */
-  #appended: Appended | undefined
+  #appended: AppendedBatch | undefined
 
   constructor(platform: Platform, parts: CommitterParts) {
     this.#platform = platform
@@ -114,7 +113,7 @@ export class Committer {
     await answeredOnAbort(batch.decided, aborting, async () => await this.#complete(batch, aborting))
   }
 
-  async #complete(batch: Batch, aborting: AbortSignal): Promise<void> {
+  async #complete(batch: CommitBatch, aborting: AbortSignal): Promise<void> {
     const { draft, decided, drafts, leaves, lines, wantsCheckpoint } = batch
     if (drafts.length > 0) {
       const records = await this.#append(drafts, leaves, decided)
@@ -128,9 +127,9 @@ export class Committer {
   }
 
   /** Decides the whole batch in one step, each command against what the ones before it leave. */
-  #decide(jobs: readonly CommandJob[]): Batch {
+  #decide(jobs: readonly CommandJob[]): CommitBatch {
     const { ledger, writer, signer } = this.#parts
-    const batch: Batch = {
+    const batch: CommitBatch = {
       draft: ledger.draft(),
       decided: [],
       drafts: [],
@@ -167,7 +166,10 @@ export class Committer {
   }
 
   /** Only while nothing of the batch makes another checkpoint of it. */
-  #cosign({ leaves, lines }: Batch, { size, lines: added }: Extract<Command, { tag: 'cosign' }>): Outcome {
+  #cosign(
+    { leaves, lines }: CommitBatch,
+    { size, lines: added }: Extract<Command, { tag: 'cosign' }>,
+  ): CommandDecision {
     const published = this.#parts.published.value
     if (size !== published.size || leaves.length > 0) return { tag: 'refused', error: checkpointMoved(published.size) }
     lines.push(...added)
@@ -190,7 +192,7 @@ export class Committer {
   }
 
   /** Signs, makes the signature durable, and lets everybody see what was appended. */
-  async #finish(appended: Appended, aborting: AbortSignal): Promise<void> {
+  async #finish(appended: AppendedBatch, aborting: AbortSignal): Promise<void> {
     const { writer, reach } = this.#parts
     await reach('entries-synced')
     const [size, root] = [writer.size, writer.root()]
@@ -227,7 +229,7 @@ export class Committer {
   }
 
   /** One step: the ledger takes the batch over, and every read from now on shows it. */
-  #publish({ draft, artifacts }: Appended, checkpoint: Pick<Published, 'size' | 'note' | 'timedAt'>): void {
+  #publish({ draft, artifacts }: AppendedBatch, checkpoint: Pick<Published, 'size' | 'note' | 'timedAt'>): void {
     const { ledger, log, published, signer } = this.#parts
     ledger.absorb(draft, artifacts)
     ledger.expire(checkpoint.timedAt - EXPIRED_KEPT_MS)
@@ -273,7 +275,11 @@ async function answeredOnAbort(
   }
 }
 
-function addEntry({ drafts, leaves }: Batch, index: number, { leaf, part }: Extract<Outcome, { tag: 'entry' }>): void {
+function addEntry(
+  { drafts, leaves }: CommitBatch,
+  index: number,
+  { leaf, part }: Extract<CommandDecision, { tag: 'entry' }>,
+): void {
   const entry = encodeLeaf(leaf)
   const hash = leafHash(entry)
   if (part !== undefined) drafts.push(partDraft(part.kind, part.number, part.hash, part.bytes))
@@ -281,6 +287,6 @@ function addEntry({ drafts, leaves }: Batch, index: number, { leaf, part }: Extr
   leaves.push(hash)
 }
 
-function artifactsIn(records: readonly PlacedRecord[]): Place[] {
+function artifactsIn(records: readonly PlacedRecord[]): RecordPlace[] {
   return records.filter(({ kind }) => kind === KIND.artifact).map(({ place }) => place)
 }

@@ -7,20 +7,45 @@
  */
 import { CairnError, Cancel, type Subscription, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
 import { parseArtifact, type SignerSetItem, signerSetOf } from '@cairn/names'
-import type { Platform } from '@cairn/platform'
+import { type Disk, type Platform, readSmallJson, replaceSmallJson } from '@cairn/platform'
 import { openCheckpoint } from '@cairn/tlog'
 import { parseJson } from '@cairn/wire'
-import { readArtifactRecord } from '../domain/artifact-record.ts'
+import { z } from 'zod'
 import { ChainVerifier } from '../domain/chain-verifier.ts'
-import {
-  readVerifyPlace,
-  VERIFY_START,
-  type VerifyPlace,
-  type VerifyReport,
-  writeVerifyPlace,
-} from '../domain/verify-place.ts'
+import { readArtifactRecord } from '../domain/record.ts'
 import type { RegistryParts } from '../parts.ts'
 import type { Committed } from './committer.ts'
+
+// How far the deep verifier has come, as it is written down and as it is told.
+
+const positionSchema = z.strictObject({
+  /** Entries below it were proved in this round. */
+  next: z.int().min(0),
+  /** The first entry that was wrong, and why; null if none was. */
+  bad: z.strictObject({ index: z.int().min(0), why: z.string() }).nullable(),
+  /** Unix milliseconds of the last round that reached the end; null before there was one. */
+  completed_at: z.number().nullable(),
+})
+
+export type VerifyPosition = z.output<typeof positionSchema>
+
+const VERIFY_START: VerifyPosition = { next: 0, bad: null, completed_at: null }
+
+export interface VerifyReport extends VerifyPosition {
+  readonly size: number
+  /** 0 to 1. */
+  readonly progress: number
+}
+
+async function readVerifyPosition(disk: Disk, path: string): Promise<VerifyPosition> {
+  const read = await readSmallJson(disk, path, positionSchema)
+  // A place that cannot be read costs one round from the beginning, nothing else.
+  return read.tag === 'read' ? read.value : VERIFY_START
+}
+
+async function writeVerifyPosition(disk: Disk, path: string, value: VerifyPosition): Promise<void> {
+  await replaceSmallJson(disk, path, value)
+}
 
 export type VerifierParts = Pick<RegistryParts, 'log' | 'archive' | 'ledger' | 'published' | 'signer' | 'crypto'>
 
@@ -49,7 +74,7 @@ export class DeepVerifier {
   readonly #committed: Subscription<Committed>
   /** What the start found: it is told until a round is asked for, which finds it again. */
   readonly #damagedAfter: number | undefined
-  #place: VerifyPlace = VERIFY_START
+  #place: VerifyPosition = VERIFY_START
   /** Whether `#place` is this life's: read from the drive, or asked for before that. */
   #isPlaced = false
   #chain: ChainVerifier | undefined
@@ -94,7 +119,7 @@ export class DeepVerifier {
 
   /** Goes on where the last life was, unless somebody has asked for a round from the beginning meanwhile. */
   async #resume(): Promise<void> {
-    const before = await readVerifyPlace(this.#platform.disk, this.#path)
+    const before = await readVerifyPosition(this.#platform.disk, this.#path)
     if (this.#isPlaced) {
       this.#place = { ...this.#place, completed_at: this.#place.completed_at ?? before.completed_at }
       return
@@ -223,7 +248,7 @@ export class DeepVerifier {
   async #save(): Promise<void> {
     this.#tell()
     try {
-      await writeVerifyPlace(this.#platform.disk, this.#path, this.#place)
+      await writeVerifyPosition(this.#platform.disk, this.#path, this.#place)
     } catch (error) {
       this.#platform.log.warn({ error }, 'the place of the deep verifier was not written down')
     }

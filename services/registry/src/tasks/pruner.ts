@@ -8,7 +8,7 @@
  */
 import { Deadline, type Queue, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
 import { itemKey } from '@cairn/names'
-import type { Platform, Upkeep } from '@cairn/platform'
+import type { MaintenanceLock, Platform } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
 import type { RegistryConfig } from '../config.ts'
 import type { Archive } from '../domain/archive.ts'
@@ -20,11 +20,11 @@ import {
   encodeBaseVersion,
   readBase,
 } from '../domain/base-file.ts'
-import type { Reach } from '../domain/crash-points.ts'
+import type { CrashPointHook } from '../domain/crash-points.ts'
 import type { Ledger } from '../domain/ledger.ts'
 import type { LogTrimmer, RegistryLog } from '../domain/registry-log.ts'
 import { pruneBelow } from '../domain/retention-core.ts'
-import type { Intake } from '../intake.ts'
+import type { CommandIntake } from '../intake.ts'
 import type { Anchor } from './checkpointor.ts'
 
 export interface PrunerParts {
@@ -35,9 +35,9 @@ export interface PrunerParts {
   readonly log: RegistryLog
   readonly archive: Archive
   readonly trimmer: LogTrimmer
-  readonly intake: Intake
-  readonly upkeep: Upkeep
-  readonly reach: Reach
+  readonly intake: CommandIntake
+  readonly maintenanceLock: MaintenanceLock
+  readonly reach: CrashPointHook
 }
 
 /** What is encoded, copied or looked at before others get a turn: a few milliseconds. */
@@ -48,7 +48,7 @@ const COMMAND_MS = 30_000
 const SNAPSHOT_TRIES = 5
 
 /** The state at a version, and where it can be found. */
-interface Snapshot {
+interface StateSnapshot {
   readonly version: number
   readonly stateRoot: string
   readonly lines: Uint8Array
@@ -76,7 +76,7 @@ export class Pruner {
   /** A drive that fails leaves the work for the next round. */
   async #attempt(work: () => Promise<void>, draining: AbortSignal): Promise<void> {
     try {
-      await this.#parts.upkeep.work(work, { signal: draining })
+      await this.#parts.maintenanceLock.work(work, { signal: draining })
     } catch (error) {
       if (draining.aborted) throw error
       this.#platform.metrics.count('registry_prune_skipped_total', { reason: 'drive' })
@@ -116,7 +116,7 @@ export class Pruner {
   }
 
   /** The state as it stands, once the log says where it is; nothing if HEAD would not hold still for it. */
-  async #snapshot(draining: AbortSignal): Promise<Snapshot | undefined> {
+  async #snapshot(draining: AbortSignal): Promise<StateSnapshot | undefined> {
     for (let tries = 0; tries < SNAPSHOT_TRIES; tries += 1) {
       const { head, state } = this.#parts.ledger
       const lines = await this.#encodeState(draining)
@@ -143,7 +143,7 @@ export class Pruner {
     return Buffer.concat(lines)
   }
 
-  async #writeBase(minimumIndex: number, snapshot: Snapshot): Promise<void> {
+  async #writeBase(minimumIndex: number, snapshot: StateSnapshot): Promise<void> {
     const { ledger, directory, log, archive } = this.#parts
     const versions = ledger.versionsBelow(minimumIndex)
     const signerSets = ledger.signerSetVersions().filter((version) => version < versions)
@@ -182,7 +182,7 @@ export class Pruner {
     return [...kept].filter((version) => version < versions).sort((a, b) => a - b)
   }
 
-  async #ask(command: Parameters<Intake['ask']>[0], draining: AbortSignal): Promise<void> {
+  async #ask(command: Parameters<CommandIntake['ask']>[0], draining: AbortSignal): Promise<void> {
     const deadline = Deadline.after(this.#platform.clock, COMMAND_MS)
     await this.#parts.intake.ask(command, { deadline, signal: draining })
   }

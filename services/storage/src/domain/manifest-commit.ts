@@ -9,8 +9,8 @@ import type { Platform } from '@cairn/platform'
 import type { ChunkBytes } from '@cairn/store'
 import { type Address, chunkAddress, chunkLength, equalBytes, MAX_MANIFEST_BYTES, type Manifest } from '@cairn/wire'
 import { type ChunkRun, chainingValues, type EncodedManifest, readManifest } from './chaining-worker.ts'
-import type { ChunkSource } from './chunk-reader.ts'
-import type { PutResult } from './object-writer.ts'
+import type { ChunkSource } from './object-reader.ts'
+import type { ObjectPutResult } from './object-writer.ts'
 
 const WORKER = new URL('./chaining-worker.ts', import.meta.url)
 const CHAIN = { module: WORKER, name: 'chainingValues', types: chainingValues } as const
@@ -37,7 +37,7 @@ export interface ProvedObject {
 /** Where the chunks of an upload are, and how an object becomes visible that is made of them. */
 export interface CommitPlace {
   readonly chunks: ChunkSource
-  commit(object: ProvedObject): Promise<Pick<PutResult, 'isNew' | 'copies'>>
+  commit(object: ProvedObject): Promise<Pick<ObjectPutResult, 'isNew' | 'copies'>>
 }
 
 export interface ManifestCommit {
@@ -52,10 +52,10 @@ export interface ManifestCommit {
 }
 
 export type CommitOutcome =
-  | ({ readonly tag: 'committed'; readonly size: number } & Pick<PutResult, 'isNew' | 'copies'>)
+  | ({ readonly tag: 'committed'; readonly size: number } & Pick<ObjectPutResult, 'isNew' | 'copies'>)
   | { readonly tag: 'missing'; readonly ids: readonly Address[] }
 
-interface Run {
+interface ChunkSpan {
   readonly first: number
   readonly count: number
   /** Where its bytes go. */
@@ -107,7 +107,7 @@ export class ManifestCommits {
   }
 
   /** Proves a run of chunks; returns those that are not here. */
-  async #prove(manifest: Manifest, { first, count, room }: Run, commit: ManifestCommit): Promise<Address[]> {
+  async #prove(manifest: Manifest, { first, count, room }: ChunkSpan, commit: ManifestCommit): Promise<Address[]> {
     const held: ChunkBytes[] = []
     try {
       const missing = await commit.inPool(
@@ -145,7 +145,7 @@ export class ManifestCommits {
 async function readRun(
   chunks: ChunkSource,
   manifest: Manifest,
-  { first, count }: Pick<Run, 'first' | 'count'>,
+  { first, count }: Pick<ChunkSpan, 'first' | 'count'>,
   held: ChunkBytes[],
 ): Promise<Address[]> {
   const missing: Address[] = []

@@ -10,10 +10,28 @@ import {
 } from '@cairn/platform'
 import type { ObjectFacts } from '@cairn/store'
 import { type ByteRange, contentRange, entityTagOf, type RangeOutcome } from '@cairn/wire'
-import { servedType } from './content-type.ts'
 import type { BodyPart } from './object-bytes.ts'
-import type { StoredObject } from './object-reader.ts'
-import { type Window, windowsOf } from './window-core.ts'
+import type { LocatedObject } from './object-reader.ts'
+import { type ChunkWindow, windowsOf } from './window-core.ts'
+
+/** Types a browser cannot be made to run as a page of ours. Everything else leaves as a download. */
+const INERT =
+  /^(image\/(?!svg)[\w.+-]+|audio\/[\w.+-]+|video\/[\w.+-]+|font\/[\w.+-]+|text\/plain|application\/json|application\/octet-stream)$/
+
+const OCTETS = 'application/octet-stream'
+
+/** The media type to remember of a put: short, plain, without parameters but a charset of text. */
+export function rememberedType(header: string | undefined): string {
+  const [type = ''] = (header ?? '').split(';')
+  const plain = type.trim().toLowerCase()
+  return plain.length <= 100 && INERT.test(plain) ? plain : OCTETS
+}
+
+/** How the object leaves: its remembered type if that is inert, else octets to be saved. */
+function servedType(remembered: string): { readonly type: string; readonly isDownload: boolean } {
+  if (!INERT.test(remembered)) return { type: OCTETS, isDownload: true }
+  return { type: remembered, isDownload: remembered === OCTETS }
+}
 
 /** What a request says that decides how an object is answered. */
 export interface ObjectRequest {
@@ -33,7 +51,7 @@ export interface BytesAnswer {
   readonly length: number
   readonly parts: () => Iterable<BodyPart>
   /** The whole body, where that is a piece of one chunk. */
-  readonly onePiece: Window | undefined
+  readonly onePiece: ChunkWindow | undefined
 }
 
 export type ObjectAnswer =
@@ -42,7 +60,7 @@ export type ObjectAnswer =
   | { readonly tag: 'unsatisfiable'; readonly headers: readonly string[]; readonly detail: string }
   | BytesAnswer
 
-export class ObjectAnswers {
+export class ObjectResponder {
   readonly #isPrivate: boolean
   /** Most requests want all of it and say nothing else: answered alike, for as long as somebody knows the facts. */
   readonly #whole = new WeakMap<ObjectFacts, BytesAnswer>()
@@ -52,11 +70,11 @@ export class ObjectAnswers {
     this.#isPrivate = isPrivate
   }
 
-  to(request: ObjectRequest, object: StoredObject): ObjectAnswer {
+  to(request: ObjectRequest, object: LocatedObject): ObjectAnswer {
     return isSelective(request.headers) ? this.#toConditional(request, object) : this.#all(object)
   }
 
-  #all(object: StoredObject): BytesAnswer {
+  #all(object: LocatedObject): BytesAnswer {
     const known = this.#whole.get(object.facts)
     if (known !== undefined) return known
     // Frozen, the same list stands for the same text each time it is sent.
@@ -65,7 +83,7 @@ export class ObjectAnswers {
     return answer
   }
 
-  #toConditional(request: ObjectRequest, object: StoredObject): ObjectAnswer {
+  #toConditional(request: ObjectRequest, object: LocatedObject): ObjectAnswer {
     const etag = entityTagOf(object.id)
     const selection = selectBytes(request, { etag }, object.facts.size)
     if (selection.kind === 'not-modified')
@@ -74,7 +92,7 @@ export class ObjectAnswers {
     return answerRange(object, selection, this.#commonHeaders(object), request.boundary)
   }
 
-  #commonHeaders({ id }: StoredObject): string[] {
+  #commonHeaders({ id }: LocatedObject): string[] {
     return [...cachingHeaders(entityTagOf(id), this.#isPrivate), ...guardHeaders(this.#isPrivate)]
   }
 }
@@ -103,7 +121,7 @@ export function guardHeaders(isPrivate: boolean): string[] {
 }
 
 function answerRange(
-  object: StoredObject,
+  object: LocatedObject,
   outcome: RangeOutcome,
   common: readonly string[],
   boundary: string,
@@ -133,7 +151,7 @@ function answerRange(
   }
 }
 
-function wholeAnswer({ facts }: StoredObject, headers: readonly string[]): BytesAnswer {
+function wholeAnswer({ facts }: LocatedObject, headers: readonly string[]): BytesAnswer {
   const body = bodyOf({ first: 0, last: facts.size - 1 }, facts.chunkSize)
   return { tag: 'bytes', status: 200, range: 'whole', headers, ...body }
 }
@@ -142,7 +160,7 @@ function deliveryHeaders(isDownload: boolean): string[] {
   return ['Accept-Ranges', 'bytes', ...(isDownload ? ['Content-Disposition', 'attachment'] : [])]
 }
 
-function typedHeaders({ facts }: StoredObject, common: readonly string[]): string[] {
+function typedHeaders({ facts }: LocatedObject, common: readonly string[]): string[] {
   const { type, isDownload } = servedType(facts.type)
   return [...common, ...deliveryHeaders(isDownload), 'Content-Type', type]
 }

@@ -7,17 +7,17 @@
  * A worker is busy only while it reads: a slow client holds at most one window of memory and no worker.
  */
 import type { LoadedWindow } from './object-reader.ts'
-import type { Window } from './window-core.ts'
+import type { ChunkWindow } from './window-core.ts'
 
 export type BodyPart =
   /** The frame of a multipart body. */
-  { readonly tag: 'text'; readonly bytes: Uint8Array } | { readonly tag: 'window'; readonly window: Window }
+  { readonly tag: 'text'; readonly bytes: Uint8Array } | { readonly tag: 'window'; readonly window: ChunkWindow }
 
-export type LoadWindow = (window: Window) => Promise<LoadedWindow>
+export type LoadWindow = (window: ChunkWindow) => Promise<LoadedWindow>
 
-type Step = IteratorResult<Uint8Array, undefined>
+type BodyStep = IteratorResult<Uint8Array, undefined>
 
-const DONE: Step = { done: true, value: undefined }
+const DONE: BodyStep = { done: true, value: undefined }
 
 /** Each piece is valid until the next one is asked for. */
 export class ObjectBytes implements AsyncIterable<Uint8Array>, AsyncIterator<Uint8Array> {
@@ -54,7 +54,7 @@ export class ObjectBytes implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     return this
   }
 
-  async next(): Promise<Step> {
+  async next(): Promise<BodyStep> {
     for (;;) {
       const ready = this.#waiting.shift() ?? this.#piece()
       if (ready !== undefined) return { done: false, value: ready }
@@ -69,10 +69,10 @@ export class ObjectBytes implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
     }
   }
 
-  async return(): Promise<Step> {
+  async return(): Promise<BodyStep> {
     this.#isOver = true
     this.#waiting = []
-    this.#letGo()
+    this.#release()
     return await Promise.resolve(DONE)
   }
 
@@ -83,11 +83,11 @@ export class ObjectBytes implements AsyncIterable<Uint8Array>, AsyncIterator<Uin
   #piece(): Uint8Array | undefined {
     const piece = this.#window?.pieces[this.#next]
     this.#next += 1
-    if (piece === undefined) this.#letGo()
+    if (piece === undefined) this.#release()
     return piece
   }
 
-  #letGo(): void {
+  #release(): void {
     this.#window?.[Symbol.dispose]()
     this.#window = undefined
     this.#next = 0

@@ -5,9 +5,43 @@
  *                  └─ at most two in memory: the next is not taken before the one before the last is written
  */
 import { CairnError } from '@cairn/kernel'
-import { laterOf, type Storage, type Submission } from '@cairn/store'
-import { type Address, type BuiltObject, ManifestBuilder } from '@cairn/wire'
+import { type DriveStore, laterOf, type Submission } from '@cairn/store'
+import { type Address, addressOf, type BuiltObject, ManifestBuilder } from '@cairn/wire'
 import { lostWrites, otherBytes } from '../errors.ts'
+
+export interface StoredChunks {
+  readonly chunks: number
+  readonly new: number
+  readonly bytes: number
+}
+
+/**
+ * Stores chunks under their own hashes, one sync for all; all are durable at the end. Two are in memory at a time: each
+ * stays as it is until the next but one is asked for.
+ */
+export async function storeChunks(
+  store: DriveStore['chunks'],
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  upload: string,
+): Promise<StoredChunks> {
+  let count = 0
+  let bytes = 0
+  let fresh = 0
+  let last: Submission | undefined
+  for await (const chunk of chunks) {
+    const submitted = store.submit(addressOf(chunk), chunk, upload, { lazy: true, isProved: true })
+    count += 1
+    bytes += chunk.length
+    // Also if this one needs no writing: with the next, the buffer of the one before it is filled again.
+    await last?.written()
+    if (submitted === 'present') continue
+    last = submitted.write
+    if (submitted.isNew) fresh += 1
+  }
+  // A drive that fails takes everything with it that is not durable, so the last one speaks for all.
+  await last?.durable()
+  return { chunks: count, new: fresh, bytes }
+}
 
 export interface PutRequest {
   /** Of `chunkSize` bytes each, but for the last; each stays as it is until the next but one is asked for. */
@@ -27,8 +61,8 @@ export interface PutRequest {
 }
 
 /** Puts objects, wherever their copies go. */
-export interface Writer {
-  put(request: PutRequest): Promise<PutResult>
+export interface ObjectSink {
+  put(request: PutRequest): Promise<ObjectPutResult>
 }
 
 /** An object whose chunks are on the drive, durable or in line to be. */
@@ -39,7 +73,7 @@ export interface StagedObject {
   readonly durable: () => Promise<void>
 }
 
-export interface PutResult {
+export interface ObjectPutResult {
   readonly address: Address
   readonly size: number
   readonly isNew: boolean
@@ -49,14 +83,14 @@ export interface PutResult {
   readonly copies?: { readonly made: number; readonly wanted: number }
 }
 
-export class ObjectWriter implements Writer {
-  readonly #storage: Storage
+export class ObjectWriter implements ObjectSink {
+  readonly #storage: DriveStore
 
-  constructor(storage: Storage) {
+  constructor(storage: DriveStore) {
     this.#storage = storage
   }
 
-  async put(request: PutRequest): Promise<PutResult> {
+  async put(request: PutRequest): Promise<ObjectPutResult> {
     const { built, newChunks, durable } = await this.stage(request)
     const isNew = (await this.#commit(built, request)) === 'new'
     // An object that was here and had lost chunks has them again: they must be durable before that is said.

@@ -8,11 +8,15 @@ import { codedLength, padded, type StripeDescriptor } from './stripe-core.ts'
 const JOB_TIMEOUT_MS = 5000
 const JOB_RETRY_MS = 5
 
-type Machine = Pick<Platform, 'clock' | 'workers'>
+type CodingPlatform = Pick<Platform, 'clock' | 'workers'>
 
 /** The parity shards of the data shards, which have one length. */
-export async function encodeStripe(machine: Machine, data: readonly Uint8Array[], m: number): Promise<Uint8Array[]> {
-  return await patiently(machine, ENCODE, { data, m })
+export async function encodeStripe(
+  machine: CodingPlatform,
+  data: readonly Uint8Array[],
+  m: number,
+): Promise<Uint8Array[]> {
+  return await runWithRetry(machine, ENCODE, { data, m })
 }
 
 /**
@@ -20,7 +24,7 @@ export async function encodeStripe(machine: Machine, data: readonly Uint8Array[]
  * hashes. `NotFound` `too_few_shards` if not enough are there; `Integrity` if what came out is not what the descriptor says.
  */
 export async function decodeStripe(
-  machine: Machine,
+  machine: CodingPlatform,
   descriptor: StripeDescriptor,
   present: ReadonlyMap<number, Uint8Array>,
   wanted: readonly number[],
@@ -34,7 +38,7 @@ export async function decodeStripe(
     const bytes = id === undefined ? new Uint8Array(0) : present.get(index)
     return bytes === undefined ? undefined : padded(bytes, length)
   })
-  const rebuilt = await patiently(machine, RECONSTRUCT, { shards: given, k, m, wanted: lost })
+  const rebuilt = await runWithRetry(machine, RECONSTRUCT, { shards: given, k, m, wanted: lost })
   for (const [at, index] of lost.entries()) {
     const bytes = rebuilt[at]?.subarray(0, sizes[index])
     if (bytes === undefined || addressOf(bytes) !== shards[index]) throw notTheShard(descriptor, index)
@@ -43,8 +47,8 @@ export async function decodeStripe(
   return found
 }
 
-async function patiently<Input, Output>(
-  { clock, workers }: Machine,
+async function runWithRetry<Input, Output>(
+  { clock, workers }: CodingPlatform,
   task: WorkerTask<Input, Output>,
   input: Input,
 ): Promise<Output> {

@@ -3,34 +3,33 @@ import { CairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { type Address, chunkAddress, type Manifest } from '@cairn/wire'
 import type { StorageConfig } from '../config.ts'
-import type { ChunkSource } from '../domain/chunk-reader.ts'
 import type { CommitPlace } from '../domain/manifest-commit.ts'
-import type { Writer } from '../domain/object-writer.ts'
-import type { Pace, Repaired, Repairs } from '../domain/repairs.ts'
+import type { ChunkSource } from '../domain/object-reader.ts'
+import type { ObjectSink } from '../domain/object-writer.ts'
+import type { Repaired, RepairPace, RepairQueue } from '../domain/repair-queue.ts'
 import { partGone } from '../errors.ts'
-import type { HedgingCore } from '../replication/hedge-core.ts'
+import type { HedgingCore } from '../replication/read-hedging-core.ts'
 import type { DriveTarget } from '../targets/drive-target.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
 import { ShardDrives } from './shard-drives.ts'
 import { shardTarget } from './shard-target.ts'
 import { isStriped, type StripeCode } from './stripe-core.ts'
-import { StripePlanner } from './stripe-planner.ts'
-import { StripeRepair } from './stripe-repair.ts'
-import { StripeWriter, type VersionSource } from './stripe-writer.ts'
-import { StripedSource } from './striped-source.ts'
+import { StripedSource } from './stripe-reader.ts'
+import { StripePlanner, StripeRepair } from './stripe-repair.ts'
+import { StripeWriter, type VersionCounter } from './stripe-writer.ts'
 
 export interface ErasureParts {
   readonly targets: readonly DriveTarget[]
-  readonly repairs: Repairs
-  readonly versions: VersionSource
+  readonly repairs: RepairQueue
+  readonly versions: VersionCounter
   readonly hedging: HedgingCore
   readonly isHedged: boolean
   /** The same for objects of less than a stripe, and for what is replicated already. */
   readonly copies: {
     readonly chunks: ChunkSource
-    readonly writer: Writer
+    readonly writer: ObjectSink
     readonly commitPlace: (landing: DriveTarget) => CommitPlace
-    readonly heal: (drive: LocalDrive, chunk: Address, pace: Pace) => Promise<Repaired>
+    readonly heal: (drive: LocalDrive, chunk: Address, pace: RepairPace) => Promise<Repaired>
   }
 }
 
@@ -38,9 +37,9 @@ export interface Erasure {
   readonly code: StripeCode
   readonly planner: StripePlanner
   readonly chunks: ChunkSource
-  readonly writer: Writer
+  readonly writer: ObjectSink
   readonly commitPlace: (landing: DriveTarget) => CommitPlace
-  readonly heal: (drive: LocalDrive, chunk: Address, pace: Pace) => Promise<Repaired>
+  readonly heal: (drive: LocalDrive, chunk: Address, pace: RepairPace) => Promise<Repaired>
 }
 
 /** The code objects are to be striped with; nothing where they are replicated. */

@@ -10,8 +10,8 @@ import {
 } from '@cairn/store'
 import { type Address, addressOf, digestOf } from '@cairn/wire'
 import type { DriveTarget } from '../targets/drive-target.ts'
-import type { Stored, TargetHealth } from '../targets/target.ts'
-import type { Home } from './shard-plan-core.ts'
+import type { TargetHealth, WriteOutcome } from '../targets/target.ts'
+import type { Home } from './stripe-core.ts'
 
 /** An object's record with the share of its shards that one target keeps. */
 export interface ShareCommit extends Omit<ObjectCommit, 'version' | 'stripes'> {
@@ -38,7 +38,7 @@ export interface ShardTarget extends Home {
   /** Takes one shard; it is durable when this resolves, and one that was damaged is sound again. */
   put(shard: Uint8Array, upload: string): Promise<void>
   /** Makes the object's record and its share durable. */
-  commit(share: ShareCommit): Promise<Stored>
+  commit(share: ShareCommit): Promise<WriteOutcome>
   /** The bytes, proved; `undefined` if there is no such shard, `Integrity` if what is there is not the shard. */
   read(id: Address): Promise<ChunkBytes | undefined>
   /** The record of the object, if it has one. */

@@ -9,19 +9,18 @@ import { CairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { laterOf, type Submission } from '@cairn/store'
 import { type Address, addressOf, digestOf, type Manifest, ManifestBuilder } from '@cairn/wire'
-import type { PutRequest, PutResult, Writer } from '../domain/object-writer.ts'
+import type { ObjectPutResult, ObjectSink, PutRequest } from '../domain/object-writer.ts'
 import { otherBytes, underReplicated } from '../errors.ts'
-import type { Stored } from '../targets/target.ts'
+import type { WriteOutcome } from '../targets/target.ts'
 import { encodeStripe } from './coding.ts'
 import type { ShardDrives } from './shard-drives.ts'
-import { homesOf } from './shard-plan-core.ts'
 import type { ShardTarget } from './shard-target.ts'
-import { padded, type StripeCode } from './stripe-core.ts'
+import { homesOf, padded, type StripeCode } from './stripe-core.ts'
 
 /** How often a commit is begun again with a higher version. Each time it has heard of the highest there is. */
 const ATTEMPTS_MAX = 5
 
-export interface VersionSource {
+export interface VersionCounter {
   next(): number
   observe(version: number): void
 }
@@ -29,12 +28,12 @@ export interface VersionSource {
 export interface StripeWriterOptions {
   readonly drives: ShardDrives
   readonly code: StripeCode
-  readonly versions: VersionSource
+  readonly versions: VersionCounter
   /** Takes objects of less than one stripe. */
-  readonly small: Writer
+  readonly small: ObjectSink
 }
 
-export class StripeWriter implements Writer {
+export class StripeWriter implements ObjectSink {
   readonly #platform: Platform
   readonly #options: StripeWriterOptions
 
@@ -43,7 +42,7 @@ export class StripeWriter implements Writer {
     this.#options = options
   }
 
-  async put(request: PutRequest): Promise<PutResult> {
+  async put(request: PutRequest): Promise<ObjectPutResult> {
     const { code, small } = this.#options
     const upload = new StripedUpload(this.#platform, this.#options, request)
     // Filled in turn: one is placed while the next fills.
@@ -120,7 +119,7 @@ class StripedUpload {
     this.#placing.catch(() => undefined)
   }
 
-  async finish(): Promise<PutResult> {
+  async finish(): Promise<ObjectPutResult> {
     await this.#placing
     const { expected } = this.#request
     const built = this.#builder.finish()
@@ -160,7 +159,7 @@ class StripedUpload {
     )
   }
 
-  async #commit(manifest: Manifest): Promise<Stored[]> {
+  async #commit(manifest: Manifest): Promise<WriteOutcome[]> {
     const { versions } = this.#options
     for (let attempt = 1; ; attempt += 1) {
       const { version, generation } = await this.#encoding(manifest)
@@ -194,7 +193,7 @@ class StripedUpload {
     manifest: Manifest,
     version: number,
     generation: number,
-  ): Promise<Stored> {
+  ): Promise<WriteOutcome> {
     const { type, upload, owners } = this.#request
     const { k, m } = this.#options.code
     const { id, size, chunkSize } = manifest

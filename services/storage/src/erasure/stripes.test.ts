@@ -4,8 +4,8 @@ import type { ChunkBytes } from '@cairn/store'
 import { type Address, addressFromDigest, addressOf } from '@cairn/wire'
 import { noise } from '../../../../verify/virtual/noise.ts'
 import { CHUNK_SIZE, ShardScene, type TestDrive } from '../../test/shard-drives.ts'
-import { cutWhole } from '../domain/cut.ts'
-import type { Writer } from '../domain/object-writer.ts'
+import { cutWhole } from '../domain/body-chunks.ts'
+import type { ObjectSink } from '../domain/object-writer.ts'
 import { decodeStripe } from './coding.ts'
 import type { StripeDescriptor } from './stripe-core.ts'
 import { gatherShards } from './stripe-reader.ts'
@@ -183,7 +183,7 @@ describe('a striped put', () => {
     const scene = await ShardScene.open(9)
     const bytes = noise(6 * CHUNK_SIZE - 1, 9)
     const taken: Uint8Array[] = []
-    const small: Writer = {
+    const small: ObjectSink = {
       put: async ({ chunks }) => {
         for await (const chunk of chunks) taken.push(chunk.slice())
         return { address: addressOf(bytes), size: bytes.length, isNew: true, newChunks: 0 }

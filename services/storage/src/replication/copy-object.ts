@@ -8,7 +8,7 @@ import type { Platform } from '@cairn/platform'
 import type { ChunkBytes } from '@cairn/store'
 import { type Address, chunkAddress } from '@cairn/wire'
 import { partGone } from '../errors.ts'
-import type { ObjectCopy, ObjectTarget, Stored, TargetCall } from '../targets/target.ts'
+import type { ObjectCopy, ObjectTarget, TargetCall, WriteOutcome } from '../targets/target.ts'
 
 /** Chunks asked about at once. */
 const ASK_MAX = 1024
@@ -34,7 +34,7 @@ export async function copyObject(
   target: ObjectTarget,
   copy: ObjectCopy,
   options: CopyOptions,
-): Promise<Stored> {
+): Promise<WriteOutcome> {
   const call = (extraMs = 0): TargetCall => ({
     deadline: Deadline.after(clock, options.timeoutMs + extraMs),
     signal: options.signal,
@@ -58,7 +58,7 @@ async function copyWhole(
   { id, type, chunkSize, version, owners }: ObjectCopy,
   { read, pace }: CopyOptions,
   call: TargetCall,
-): Promise<Stored> {
+): Promise<WriteOutcome> {
   using held = await read(id)
   if (held === undefined) throw partGone(id)
   await pace?.(held.bytes.length)
@@ -77,7 +77,7 @@ async function sendChunks(
     const asked = new Set<Address>()
     for (let at = from; at < Math.min(count, from + ASK_MAX); at += 1)
       asked.add(manifest === undefined ? id : chunkAddress(manifest, at))
-    const run = new Run(runBytes, async (chunks, bytes) => {
+    const run = new SendBatch(runBytes, async (chunks, bytes) => {
       await pace?.(bytes)
       await target.putChunks(chunks, place, call())
     })
@@ -91,7 +91,7 @@ async function sendChunks(
 }
 
 /** Collects chunks until there are enough for one request. */
-class Run {
+class SendBatch {
   readonly #bytesMax: number
   readonly #send: (chunks: readonly Uint8Array[], bytes: number) => Promise<void>
   #chunks: Uint8Array[] = []

@@ -5,18 +5,44 @@
  *     copies in order of what is expected of them ─▶ the first ── late ──▶ the second as well ─▶ whoever is first
  *                                                       └─ damaged, gone or failed ─▶ the next, until none is left
  */
-import { CairnError, type HedgeResult, hedge, isKind, type Leg, toCairnError } from '@cairn/kernel'
+import { CairnError, canceled, type HedgeLeg, type HedgeResult, hedge, isKind, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { ChunkBytes } from '@cairn/store'
 import type { Address } from '@cairn/wire'
-import type { ChunkSource, ChunkUse } from '../domain/chunk-reader.ts'
+import type { ChunkReadPurpose, ChunkSource } from '../domain/object-reader.ts'
 import { copiesAway, partGone, readFailed } from '../errors.ts'
 import type { DriveTarget } from '../targets/drive-target.ts'
 import type { ObjectTarget } from '../targets/target.ts'
-import { abandoning } from './abandoning.ts'
-import { expected, type HedgingCore, mayHedge, readBegins, readerWaited, targetTook } from './hedge-core.ts'
+import { expected, type HedgingCore, mayHedge, readBegins, readerWaited, targetTook } from './read-hedging-core.ts'
 import type { RemoteObjects } from './remote-objects.ts'
 import type { Replicas } from './replicas.ts'
+
+/**
+ * The result of work that cannot be stopped, for as long as anybody wants it: after an abort this rejects at once, and
+ * what the work comes to in the end is handed to `late`.
+ */
+async function withAbort<T>(work: Promise<T>, signal: AbortSignal, late: (value: T) => void): Promise<T> {
+  return await new Promise<T>((resolve, reject) => {
+    let isAbandoned = false
+    const abandon = (): void => {
+      isAbandoned = true
+      reject(canceled(signal))
+    }
+    if (signal.aborted) abandon()
+    else signal.addEventListener('abort', abandon, { once: true })
+    work.then(
+      (value) => {
+        signal.removeEventListener('abort', abandon)
+        if (isAbandoned) late(value)
+        else resolve(value)
+      },
+      (error: unknown) => {
+        signal.removeEventListener('abort', abandon)
+        reject(error instanceof Error ? error : new Error(String(error)))
+      },
+    )
+  })
+}
 
 export interface CopyReaderOptions {
   readonly drives: readonly DriveTarget[]
@@ -29,7 +55,7 @@ export interface CopyReaderOptions {
   readonly onBadCopy: (object: Address) => void
 }
 
-type PartUse = Extract<ChunkUse, { readonly chunk: number }>
+type PartUse = Extract<ChunkReadPurpose, { readonly chunk: number }>
 
 export class CopyReader implements ChunkSource {
   readonly #platform: Platform
@@ -51,7 +77,7 @@ export class CopyReader implements ChunkSource {
     return page === undefined ? undefined : { bytes: page, [Symbol.dispose]: () => undefined }
   }
 
-  async read(id: Address, use?: ChunkUse): Promise<ChunkBytes | undefined> {
+  async read(id: Address, use?: ChunkReadPurpose): Promise<ChunkBytes | undefined> {
     const cached = this.cached(id)
     if (cached !== undefined) return cached
     const { hedging } = this.#options
@@ -63,7 +89,7 @@ export class CopyReader implements ChunkSource {
   }
 
   /** Who may have it, the quickest first. A drive knows at once; a peer has to be asked. */
-  #candidates(id: Address, use: ChunkUse | undefined): ObjectTarget[] {
+  #candidates(id: Address, use: ChunkReadPurpose | undefined): ObjectTarget[] {
     const now = this.#platform.clock.now()
     const holds = (target: ObjectTarget): boolean => {
       if (target.health().tag === 'down') return false
@@ -83,7 +109,7 @@ export class CopyReader implements ChunkSource {
 
   async #fromCopies(
     id: Address,
-    use: ChunkUse | undefined,
+    use: ChunkReadPurpose | undefined,
     candidates: readonly ObjectTarget[],
   ): Promise<ChunkBytes | undefined> {
     const failures: CairnError[] = []
@@ -114,7 +140,7 @@ export class CopyReader implements ChunkSource {
   /** Asks the first, and the second when the first is late or has failed. */
   async #race(
     id: Address,
-    use: ChunkUse | undefined,
+    use: ChunkReadPurpose | undefined,
     [first, second]: readonly [ObjectTarget, ObjectTarget | undefined],
     isAsked: { second: boolean },
     failures: CairnError[],
@@ -122,7 +148,7 @@ export class CopyReader implements ChunkSource {
     const { hedging, isHedged } = this.#options
     const state = { hasFirstFailed: false }
     const leg =
-      (target: ObjectTarget): Leg<ChunkBytes> =>
+      (target: ObjectTarget): HedgeLeg<ChunkBytes> =>
       async (signal) => {
         try {
           return await this.#ask(target, id, use, signal)
@@ -134,7 +160,7 @@ export class CopyReader implements ChunkSource {
           throw error
         }
       }
-    const late: Leg<ChunkBytes>[] = []
+    const late: HedgeLeg<ChunkBytes>[] = []
     if (second !== undefined)
       late.push(async (signal) => {
         // After a failure it is the next copy, not one more: only what is asked beside the first counts as extra.
@@ -146,12 +172,17 @@ export class CopyReader implements ChunkSource {
     return await hedge(this.#platform.clock, { first: [leg(first)], second: late, delayMs: hedging.delayMs })
   }
 
-  async #ask(target: ObjectTarget, id: Address, use: ChunkUse | undefined, signal: AbortSignal): Promise<ChunkBytes> {
+  async #ask(
+    target: ObjectTarget,
+    id: Address,
+    use: ChunkReadPurpose | undefined,
+    signal: AbortSignal,
+  ): Promise<ChunkBytes> {
     const { clock } = this.#platform
     const beganAt = clock.now()
     const took = (): void => targetTook(this.#options.hedging, target.identity.id, clock.now() - beganAt, clock.now())
     const asked = target.readChunk(id, this.#replicas.call(signal)).finally(took)
-    const held = await abandoning(asked, signal, (late) => late?.[Symbol.dispose]())
+    const held = await withAbort(asked, signal, (late) => late?.[Symbol.dispose]())
     if (held === undefined) throw new CairnError('NotFound', `There is no chunk ${id} at this copy.`)
     // The chunk of an object of one chunk has its address: its name is its proof.
     if (target.identity.kind === 'drive' || use?.chunk === undefined || use.object === id) return held

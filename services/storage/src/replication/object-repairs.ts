@@ -6,17 +6,52 @@
  *
  * Each asks again what it goes by: what was planned may have changed since.
  */
-import { isKind } from '@cairn/kernel'
+import { isKind, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
+import type { ChunkBytes } from '@cairn/store'
 import { type Address, digestOf, toHex } from '@cairn/wire'
-import type { ChunkSource } from '../domain/chunk-reader.ts'
-import { type Pace, REPAIR_COST_BYTES, type Repair, type Repaired } from '../domain/repairs.ts'
+import type { ChunkSource } from '../domain/object-reader.ts'
+import { REPAIR_COST_BYTES, type Repair, type Repaired, type RepairPace } from '../domain/repair-queue.ts'
 import { DriveTarget } from '../targets/drive-target.ts'
+import type { LocalDrive } from '../targets/local-drive.ts'
 import type { ObjectTarget } from '../targets/target.ts'
 import { ownersOf } from '../targets/version-core.ts'
 import { copyObject } from './copy-object.ts'
 import type { RepairStep } from './repair-core.ts'
 import type { Replicas } from './replicas.ts'
+
+/** Writes a damaged chunk of a drive again, from any other copy of it: hashed before it is written. */
+export async function healChunk(
+  platform: Platform,
+  replicas: Replicas,
+  { drive, chunk }: { readonly drive: LocalDrive; readonly chunk: Address },
+  pace: RepairPace,
+): Promise<Repaired> {
+  const others = replicas.order(chunk).filter((target) => target.identity.id !== drive.id)
+  for (const target of others) {
+    if (target.health().tag === 'down') continue
+    using held = await soundCopy(platform, target, chunk, replicas)
+    if (held === undefined) continue
+    await pace(held.bytes.length)
+    await drive.contents.storage.chunks.put(chunk, held.bytes, { upload: 'repair' })
+    return { tag: 'repaired', bytes: held.bytes.length }
+  }
+  return { tag: 'skipped', reason: 'no_copy' }
+}
+
+async function soundCopy(
+  { log }: Platform,
+  target: ObjectTarget,
+  chunk: Address,
+  replicas: Replicas,
+): Promise<ChunkBytes | undefined> {
+  try {
+    return await target.readChunk(chunk, replicas.call())
+  } catch (error) {
+    if (!isKind(error, 'NotFound')) log.info({ error: toCairnError(error) }, 'a chunk is not repaired from this copy')
+    return undefined
+  }
+}
 
 const NOTHING_MOVED: Repaired = { tag: 'repaired', bytes: 0 }
 
@@ -38,14 +73,14 @@ export class ObjectRepairs {
   of(id: Address, step: RepairStep<{ readonly target: ObjectTarget }>): Repair {
     if (step.tag === 'copy') {
       const [from, to] = [step.from.target, step.to.target]
-      const run = async (pace: Pace, runBytes: number): Promise<Repaired> =>
+      const run = async (pace: RepairPace, runBytes: number): Promise<Repaired> =>
         await this.#copy(id, from, to, { pace, runBytes })
       return { tag: 'work', name: `copy ${id} to ${to.identity.id}`, bytes: REPAIR_COST_BYTES, run }
     }
     const at = step.at.target
     const run = async (): Promise<Repaired> => {
       if (step.tag === 'hold') await this.#hold(id, at)
-      else if (step.tag === 'bury') await this.#bury(id, at, step.version)
+      else if (step.tag === 'delete') await this.#repeatDelete(id, at, step.version)
       else if (at instanceof DriveTarget) await at.drop(id, step.version)
       return NOTHING_MOVED
     }
@@ -56,7 +91,7 @@ export class ObjectRepairs {
     id: Address,
     from: ObjectTarget,
     to: ObjectTarget,
-    { pace, runBytes }: { readonly pace: Pace; readonly runBytes: number },
+    { pace, runBytes }: { readonly pace: RepairPace; readonly runBytes: number },
   ): Promise<Repaired> {
     const { replicas, chunks } = this.#options
     const facts = await from.stat(id, replicas.call())
@@ -101,7 +136,7 @@ export class ObjectRepairs {
     }
   }
 
-  async #bury(id: Address, at: ObjectTarget, version: number): Promise<void> {
+  async #repeatDelete(id: Address, at: ObjectTarget, version: number): Promise<void> {
     try {
       await at.remove(id, version, { isAgreed: true }, this.#options.replicas.call())
     } catch (error) {

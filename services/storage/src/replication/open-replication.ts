@@ -1,20 +1,19 @@
 /** Everything that is there only with more than one target. */
 import { Breakers, Watch } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
-import type { Repairs } from '../domain/repairs.ts'
+import type { RepairQueue } from '../domain/repair-queue.ts'
 import { checkDomains, type Erasure, type ErasureParts, erasureCodeOf, openErasure } from '../erasure/open-erasure.ts'
-import type { PartsHost, StorageParts } from '../parts.ts'
+import type { StorageParts, StoragePartsHost } from '../parts.ts'
 import { DriveTarget } from '../targets/drive-target.ts'
 import type { Drives } from '../targets/drives.ts'
 import type { OwnCopies } from '../targets/own-copies.ts'
 import { PeerTarget } from '../targets/peer-target.ts'
 import type { PeersGate } from '../targets/peers-gate.ts'
-import type { SettledDeletes } from '../targets/settled-deletes.ts'
-import type { ObjectTarget } from '../targets/target.ts'
+import type { ObjectTarget, SettledDeletes } from '../targets/target.ts'
 import { CopyReader } from './copy-reader.ts'
-import { healChunk } from './heal-chunk.ts'
-import { createHedging } from './hedge-core.ts'
+import { healChunk } from './object-repairs.ts'
 import { PeerWatch } from './peer-watch.ts'
+import { createHedging } from './read-hedging-core.ts'
 import { RemoteObjects } from './remote-objects.ts'
 import { RepairPlan } from './repair-plan.ts'
 import { Replicas } from './replicas.ts'
@@ -36,12 +35,12 @@ export interface ReplicationParts {
   readonly deletes: SettledDeletes
   readonly targets: readonly DriveTarget[]
   readonly own: OwnCopies
-  readonly repairs: Repairs
+  readonly repairs: RepairQueue
 }
 
 /** Nothing with one target: then the store is asked itself. */
 export function openReplication(
-  { platform, config }: PartsHost,
+  { platform, config }: StoragePartsHost,
   { drives: local, gate, deletes, targets: drives, own, repairs }: ReplicationParts,
 ): Replication | undefined {
   const { peers: configured, placement, durability } = config.current

@@ -28,7 +28,7 @@ export interface TargetFacts {
 export type RepairStep<T> =
   | { readonly tag: 'copy'; readonly from: T; readonly to: T; readonly isUrgent: boolean }
   | { readonly tag: 'hold'; readonly at: T }
-  | { readonly tag: 'bury'; readonly at: T; readonly version: number }
+  | { readonly tag: 'delete'; readonly at: T; readonly version: number }
   | { readonly tag: 'drop'; readonly at: T; readonly version: number }
 
 export interface ObjectVerdict<T> {
@@ -146,7 +146,7 @@ function burials<T extends TargetFacts>(
   const knowers = order.filter(({ known }) => known?.tag === 'tombstone' && known.version >= version)
   const lacking = Math.max(0, Math.min(copies, order.length) - knowers.length - stale.length)
   const others = writable.filter(({ known }) => known?.tag !== 'object' && !isAsNew(known, version)).slice(0, lacking)
-  const steps = [...stale, ...others].map((at) => ({ tag: 'bury', at, version }) as const)
+  const steps = [...stale, ...others].map((at) => ({ tag: 'delete', at, version }) as const)
   return { steps, isSettled: order.every(isNoObjection) }
 }
 

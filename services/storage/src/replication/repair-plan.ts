@@ -6,11 +6,10 @@
 import { toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { type Address, digestOf, toHex } from '@cairn/wire'
-import type { Repairs } from '../domain/repairs.ts'
+import type { RepairQueue } from '../domain/repair-queue.ts'
 import type { StripeCode } from '../erasure/stripe-core.ts'
-import type { StripePlanner } from '../erasure/stripe-planner.ts'
-import type { SettledDeletes } from '../targets/settled-deletes.ts'
-import type { KnownCopy, ObjectTarget } from '../targets/target.ts'
+import type { StripePlanner } from '../erasure/stripe-repair.ts'
+import type { KnownCopy, ObjectTarget, SettledDeletes } from '../targets/target.ts'
 import { ObjectRepairs, type ObjectRepairsOptions } from './object-repairs.ts'
 import { dropOf, isShare, judge, type RepairStep, type TargetFacts } from './repair-core.ts'
 
@@ -42,7 +41,7 @@ export interface RoundReport {
   readonly planned: number
 }
 
-interface Tally {
+interface RepairTally {
   objects: number
   full: number
   under: number
@@ -55,16 +54,16 @@ interface Tally {
 }
 
 /** What a round has come across so far. */
-interface Seen {
+interface RoundFindings {
   readonly settled: Set<string>
   readonly unheld: Map<string, number>
 }
 
-type Placed = TargetFacts & { readonly target: ObjectTarget }
+type RepairTarget = TargetFacts & { readonly target: ObjectTarget }
 
 export interface RepairPlanOptions extends ObjectRepairsOptions {
   readonly node: string
-  readonly repairs: Repairs
+  readonly repairs: RepairQueue
   readonly deletes: SettledDeletes
   /** Away for so long that it comes back empty, if it does. */
   readonly isExpired: (target: ObjectTarget) => boolean
@@ -128,12 +127,12 @@ export class RepairPlan {
     return tally.planned
   }
 
-  async #judgeAll(ids: readonly Address[], tally: Tally, seen: Seen, isAsked = false): Promise<void> {
+  async #judgeAll(ids: readonly Address[], tally: RepairTally, seen: RoundFindings, isAsked = false): Promise<void> {
     if (ids.length === 0) return
     const { replicas, node, isExpired } = this.#options
     const known = await this.#askAll(ids, tally)
     for (const [at, id] of ids.entries()) {
-      const order = replicas.order(id).map((target): Placed => {
+      const order = replicas.order(id).map((target): RepairTarget => {
         const { node: its, domain } = target.identity
         return {
           target,
@@ -159,9 +158,9 @@ export class RepairPlan {
 
   async #planStripes(
     id: Address,
-    order: readonly Placed[],
+    order: readonly RepairTarget[],
     { newest, proved, isHeldAlike }: ReturnType<typeof judge>,
-    tally: Tally,
+    tally: RepairTally,
   ): Promise<void> {
     const { replicas, stripes } = this.#options
     if (newest.tag !== 'object') return
@@ -180,7 +179,7 @@ export class RepairPlan {
     tally.proved = Math.min(tally.proved ?? spare, spare)
   }
 
-  async #askAll(ids: readonly Address[], tally: Tally): Promise<Map<ObjectTarget, readonly KnownCopy[]>> {
+  async #askAll(ids: readonly Address[], tally: RepairTally): Promise<Map<ObjectTarget, readonly KnownCopy[]>> {
     const { replicas } = this.#options
     const answers = new Map<ObjectTarget, readonly KnownCopy[]>()
     await Promise.all(
@@ -196,7 +195,7 @@ export class RepairPlan {
     return answers
   }
 
-  #send(id: Address, step: RepairStep<Placed>, { unheld }: Seen): boolean {
+  #send(id: Address, step: RepairStep<RepairTarget>, { unheld }: RoundFindings): boolean {
     return (step.tag !== 'hold' || this.#hasLasted(id, step.at.target, unheld)) && this.#offer(id, step)
   }
 
@@ -212,20 +211,20 @@ export class RepairPlan {
     return now - since > this.#options.replicas.timeoutMs
   }
 
-  #offer(id: Address, step: RepairStep<Placed>): boolean {
+  #offer(id: Address, step: RepairStep<RepairTarget>): boolean {
     const { repairs } = this.#options
-    const isUrgent = step.tag === 'bury' || step.tag === 'hold' || (step.tag === 'copy' && step.isUrgent)
+    const isUrgent = step.tag === 'delete' || step.tag === 'hold' || (step.tag === 'copy' && step.isUrgent)
     return repairs.send(this.#repairs.of(id, step), isUrgent ? 'urgent' : 'normal')
   }
 }
 
 const STATE_OF = { whole: 'full', parity: 'under', urgent: 'single', lost: 'lost' } as const
 
-function newTally(): Tally {
+function newTally(): RepairTally {
   return { objects: 0, full: 0, under: 0, single: 0, lost: 0, tombstones: 0, proved: null, away: new Set(), planned: 0 }
 }
 
-function count(tally: Tally, { newest, copies, proved }: ReturnType<typeof judge>, wanted: number): void {
+function count(tally: RepairTally, { newest, copies, proved }: ReturnType<typeof judge>, wanted: number): void {
   if (newest.tag === 'tombstone') tally.tombstones += 1
   if (newest.tag !== 'object') return
   tally.objects += 1

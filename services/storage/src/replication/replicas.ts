@@ -7,14 +7,14 @@
  *     delete ─▶ no copy is held, and fewer targets are away than a hold is on ─▶ one that has it agrees
  *              ─▶ every target that is up remembers it ─▶ told
  */
-import { type CairnError, Deadline, Recent, toCairnError } from '@cairn/kernel'
+import { type CairnError, Deadline, GenerationCache, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { referenced } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import { copiesAway, underReplicated } from '../errors.ts'
 import type { OwnCopies } from '../targets/own-copies.ts'
 import { chooseCopies, placementOrder } from '../targets/placement-core.ts'
-import type { KnownCopy, ObjectTarget, Stored, TargetCall, TargetIdentity } from '../targets/target.ts'
+import type { KnownCopy, ObjectTarget, TargetCall, TargetIdentity, WriteOutcome } from '../targets/target.ts'
 import { createVersions, newestOf, nextVersion, observe, ownersOf, type VersionClock } from '../targets/version-core.ts'
 
 /** How often a write is begun again with a higher version. Each time it has heard of the highest there is. */
@@ -38,16 +38,16 @@ export interface ReplicasOptions {
 }
 
 export interface Written {
-  readonly stored: Stored
+  readonly stored: WriteOutcome
   readonly made: number
   readonly wanted: number
 }
 
-type Attempt =
+type PutAttempt =
   | { readonly tag: 'newer'; readonly version: number }
-  | { readonly tag: 'made'; readonly stored: readonly Stored[]; readonly failures: readonly CairnError[] }
+  | { readonly tag: 'made'; readonly stored: readonly WriteOutcome[]; readonly failures: readonly CairnError[] }
 
-export interface Asked {
+export interface TargetAnswer {
   readonly target: ObjectTarget
   readonly known: KnownCopy
 }
@@ -61,7 +61,7 @@ export class Replicas {
   readonly #options: ReplicasOptions
   readonly #versions: VersionClock
   /** It takes a hash for each target, and repair asks for all objects again and again. */
-  readonly #recent = new Recent<Order>(RECENT_MAX)
+  readonly #recent = new GenerationCache<Order>(RECENT_MAX)
 
   constructor(platform: Platform, options: ReplicasOptions) {
     this.#platform = platform
@@ -101,7 +101,7 @@ export class Replicas {
   }
 
   /** Writes copies until there are enough. `under_replicated` if there cannot be, and that is not allowed. */
-  async write(id: Address, put: (target: ObjectTarget, version: number) => Promise<Stored>): Promise<Written> {
+  async write(id: Address, put: (target: ObjectTarget, version: number) => Promise<WriteOutcome>): Promise<Written> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       const outcome = await this.#attempt(id, nextVersion(this.#versions), put)
       if (outcome.tag === 'made') return this.#written(id, outcome)
@@ -122,13 +122,13 @@ export class Replicas {
       if (newest.tag !== 'object') return false
       const owners = ownersOf(asked.map(({ known }) => known))
       if (owners.length > 0) throw referenced(id, owners)
-      if (await this.#bury(id, asked, nextVersion(this.#versions))) return true
+      if (await this.#writeTombstones(id, asked, nextVersion(this.#versions))) return true
     }
     throw underReplicated(0, this.copies)
   }
 
   /** What every target that answers knows of the object. */
-  async ask(id: Address): Promise<Asked[]> {
+  async ask(id: Address): Promise<TargetAnswer[]> {
     const readable = this.order(id).filter((target) => target.health().tag !== 'down')
     const answers = await Promise.allSettled(
       readable.map(async (target) => ({ target, known: (await target.known([id], this.call()))[0] ?? ABSENT })),
@@ -145,7 +145,7 @@ export class Replicas {
   }
 
   /** Another copy that is away when the object is released would still be held, and bring the hold back with it. */
-  mustReachAll(asked: readonly Asked[]): void {
+  mustReachAll(asked: readonly TargetAnswer[]): void {
     if (this.copies === 1) return
     const reached = new Set(asked.map(({ target }) => target))
     const away = this.targets.filter((target) => !reached.has(target) && !this.#options.isExpired(target))
@@ -153,21 +153,21 @@ export class Replicas {
   }
 
   /** With as many targets away as an object has copies, all of its copies may be there: then nobody can say it is gone. */
-  mustReachEnough(asked: readonly Asked[]): void {
+  mustReachEnough(asked: readonly TargetAnswer[]): void {
     const sure = asked.filter(({ known }) => known.tag !== 'absent' || known.isPartial !== true)
     const reached = new Set(sure.map(({ target }) => target.identity.domain))
     const away = new Set(this.targets.map(({ identity }) => identity.domain)).difference(reached)
     if (away.size >= this.copies) throw copiesAway(away.size)
   }
 
-  async #attempt(id: Address, version: number, put: (target: ObjectTarget, version: number) => Promise<Stored>) {
+  async #attempt(id: Address, version: number, put: (target: ObjectTarget, version: number) => Promise<WriteOutcome>) {
     const order = this.#ordered(id)
     this.#mustBeEnough(chooseCopies(order, this.copies, ({ target }) => target.health().tag === 'up').length)
     const tried = new Set<ObjectTarget>()
     const domains = new Set<string>()
-    const stored: Stored[] = []
+    const stored: WriteOutcome[] = []
     const failures: CairnError[] = []
-    const mayUse = ({ target, domain }: Placed): boolean =>
+    const mayUse = ({ target, domain }: PlacementCandidate): boolean =>
       !tried.has(target) && !domains.has(domain) && target.health().tag === 'up'
     for (;;) {
       const next = chooseCopies(order, this.copies - stored.length, mayUse)
@@ -175,9 +175,9 @@ export class Replicas {
       for (const { target } of next) tried.add(target)
       const outcomes = await Promise.allSettled(next.map(async ({ target }) => await put(target, version)))
       const newer = this.#sort(next, outcomes, { stored, failures, domains })
-      if (newer !== undefined) return { tag: 'newer', version: newer } satisfies Attempt
+      if (newer !== undefined) return { tag: 'newer', version: newer } satisfies PutAttempt
     }
-    return { tag: 'made', stored, failures } satisfies Attempt
+    return { tag: 'made', stored, failures } satisfies PutAttempt
   }
 
   /** Refuses before anything is written what cannot have enough copies: copies nobody was told of are in nobody's interest. */
@@ -187,9 +187,9 @@ export class Replicas {
 
   /** Takes in what became of some puts; a version that was newer is returned, what is the caller's own fault thrown. */
   #sort(
-    targets: readonly Placed[],
-    outcomes: readonly PromiseSettledResult<Stored>[],
-    into: { readonly stored: Stored[]; readonly failures: CairnError[]; readonly domains: Set<string> },
+    targets: readonly PlacementCandidate[],
+    outcomes: readonly PromiseSettledResult<WriteOutcome>[],
+    into: { readonly stored: WriteOutcome[]; readonly failures: CairnError[]; readonly domains: Set<string> },
   ): number | undefined {
     let newer: number | undefined
     for (const [at, outcome] of outcomes.entries()) {
@@ -209,7 +209,7 @@ export class Replicas {
     return newer
   }
 
-  #written(id: Address, { stored, failures }: Attempt & { tag: 'made' }): Written {
+  #written(id: Address, { stored, failures }: PutAttempt & { tag: 'made' }): Written {
     const made = stored.length
     const wanted = this.copies
     if (made < wanted) {
@@ -222,7 +222,7 @@ export class Replicas {
   }
 
   /** Whether the delete went through; if not, it has to be tried with a higher version. */
-  async #bury(id: Address, asked: readonly Asked[], version: number): Promise<boolean> {
+  async #writeTombstones(id: Address, asked: readonly TargetAnswer[], version: number): Promise<boolean> {
     const up = asked.filter(({ target }) => target.health().tag === 'up')
     // Holds and deletes of an object meet at the same holder, so that one of them comes first for all.
     const lead = up.find(({ known }) => known.tag === 'object')?.target
@@ -254,7 +254,7 @@ export class Replicas {
     }
   }
 
-  #ordered(id: Address): readonly Placed[] {
+  #ordered(id: Address): readonly PlacementCandidate[] {
     const placed = this.targets.map((target) => ({ ...target.identity, target }))
     // What a drive is called, and where it is, is known once it was seen.
     const by = placed.map((each) => `${each.id} ${each.domain} ${each.weight}`).join()
@@ -269,10 +269,10 @@ export class Replicas {
 interface Order {
   /** Everything about the targets that may change. */
   readonly by: string
-  readonly order: readonly Placed[]
+  readonly order: readonly PlacementCandidate[]
 }
 
-type Placed = TargetIdentity & { readonly target: ObjectTarget }
+type PlacementCandidate = TargetIdentity & { readonly target: ObjectTarget }
 
 const ABSENT: KnownCopy = { tag: 'absent' }
 

@@ -2,17 +2,17 @@
 import { CairnError, isKind, toCairnError } from '@cairn/kernel'
 import type { ObjectFacts } from '@cairn/store'
 import type { Address } from '@cairn/wire'
-import type { Objects } from '../domain/objects.ts'
+import type { ObjectCatalog } from '../domain/object-reader.ts'
 import { partGone } from '../errors.ts'
 import type { ObjectTarget } from '../targets/target.ts'
 import { newestOf } from '../targets/version-core.ts'
 import type { RemoteObjects } from './remote-objects.ts'
-import type { Asked, Replicas } from './replicas.ts'
+import type { Replicas, TargetAnswer } from './replicas.ts'
 
 /** What is looked for may go while somebody looks; it does not go again and again. */
 const LOOKS_MAX = 3
 
-export class ReplicatedObjects implements Objects {
+export class ReplicatedObjects implements ObjectCatalog {
   readonly #replicas: Replicas
   readonly #remote: RemoteObjects
 
@@ -84,7 +84,9 @@ export class ReplicatedObjects implements Objects {
     return copies.length > 0
   }
 
-  async #copies(id: Address): Promise<{ readonly asked: readonly Asked[]; readonly copies: readonly ObjectTarget[] }> {
+  async #copies(
+    id: Address,
+  ): Promise<{ readonly asked: readonly TargetAnswer[]; readonly copies: readonly ObjectTarget[] }> {
     const asked = await this.#replicas.ask(id)
     if (newestOf(asked.map(({ known }) => known)).tag !== 'object') {
       this.#replicas.mustReachEnough(asked)
@@ -116,7 +118,7 @@ export class ReplicatedObjects implements Objects {
     return undefined
   }
 
-  async #factsAt({ target }: Asked, id: Address): Promise<ObjectFacts | undefined> {
+  async #factsAt({ target }: TargetAnswer, id: Address): Promise<ObjectFacts | undefined> {
     const facts = await target.stat(id, this.#replicas.call())
     if (facts === undefined) return undefined
     const isOneChunk = facts.size <= facts.chunkSize
@@ -131,7 +133,7 @@ export class ReplicatedObjects implements Objects {
 }
 
 /** Where all that is left of an object are records that are damaged, there is one, and it is lost. A delete is one anywhere. */
-function mustNotBeLost(id: Address, asked: readonly Asked[]): void {
+function mustNotBeLost(id: Address, asked: readonly TargetAnswer[]): void {
   if (newestOf(asked.map(({ known }) => known)).tag !== 'absent') return
   if (asked.some(({ known }) => known.tag === 'absent' && known.isDamaged === true)) throw partGone(id)
 }

@@ -8,8 +8,8 @@ import { isKind } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { ChunkBytes } from '@cairn/store'
 import { type Address, addressOf, type Manifest } from '@cairn/wire'
-import type { ChunkSource } from '../domain/chunk-reader.ts'
-import { ObjectWriter, type PutRequest, type PutResult, type Writer } from '../domain/object-writer.ts'
+import type { ChunkSource } from '../domain/object-reader.ts'
+import { type ObjectPutResult, type ObjectSink, ObjectWriter, type PutRequest } from '../domain/object-writer.ts'
 import { lostWrites, otherBytes } from '../errors.ts'
 import type { DriveTarget } from '../targets/drive-target.ts'
 import { copyObject } from './copy-object.ts'
@@ -26,7 +26,7 @@ export interface Landed {
   readonly owners: readonly string[]
 }
 
-export class ReplicatedWriter implements Writer {
+export class ReplicatedWriter implements ObjectSink {
   readonly #platform: Platform
   readonly #replicas: Replicas
   readonly #chunks: ChunkSource
@@ -37,7 +37,7 @@ export class ReplicatedWriter implements Writer {
     this.#chunks = chunks
   }
 
-  async put(request: PutRequest): Promise<PutResult> {
+  async put(request: PutRequest): Promise<ObjectPutResult> {
     const { whole, type, chunkSize, owners } = request
     if (whole === undefined) return await this.#putStream(request)
     const id = addressOf(whole)
@@ -76,7 +76,7 @@ export class ReplicatedWriter implements Writer {
     throw lostWrites()
   }
 
-  async #putStream(request: PutRequest): Promise<PutResult> {
+  async #putStream(request: PutRequest): Promise<ObjectPutResult> {
     const { expected, upload, type, chunkSize, owners } = request
     const landing = this.#replicas.own.landing(expected ?? upload)
     const { built, durable } = await new ObjectWriter(landing.drive.contents.storage).stage(request)
@@ -88,7 +88,7 @@ export class ReplicatedWriter implements Writer {
   }
 }
 
-function resultOf(address: Address, size: number, { stored, made, wanted }: Written): PutResult {
+function resultOf(address: Address, size: number, { stored, made, wanted }: Written): ObjectPutResult {
   // The drives that took them have counted the chunks.
   return { address, size, isNew: stored === 'new', newChunks: 0, copies: { made, wanted } }
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { durabilityReport } from '../domain/durability-report.ts'
 import { noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
-import { address } from './params.ts'
+import { address } from './route-context.ts'
 
 const PAGE_MAX = 1000
 const PAGE_DEFAULT = 100

@@ -4,13 +4,12 @@ import { empty, type IngressResponse, json, type RouteTable, route } from '@cair
 import { CHUNK_BYTES_MAX } from '@cairn/store'
 import { type Address, entityTagOf } from '@cairn/wire'
 import { z } from 'zod'
-import { readFrames } from '../domain/chunk-frames.ts'
+import { readFrames } from '../domain/body-chunks.ts'
 import { cachingHeaders, guardHeaders } from '../domain/object-answer.ts'
-import { storeChunks } from '../domain/store-chunks.ts'
+import { storeChunks } from '../domain/object-writer.ts'
 import { READ_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
-import { address, addressParams, uploadQuery } from './params.ts'
-import { type AnyContext, readScope } from './reading.ts'
+import { address, addressParams, readScope, type StorageRequestContext, uploadQuery } from './route-context.ts'
 
 /** Ids in one question, and chunks in one request; the ids fit into a body of `max_body_bytes`. */
 const CHUNKS_MAX = 8192
@@ -133,7 +132,7 @@ type StorageOf = ReturnType<StorageParts['own']['landing']>['drive']['contents']
 
 async function getChunk(
   { ownChunks: chunks, work, runtime, config }: StorageParts,
-  context: AnyContext,
+  context: StorageRequestContext,
   id: Address,
 ): Promise<IngressResponse> {
   const held = chunks.cached(id) ?? (await work.read(async () => await chunks.read(id), context))

@@ -6,10 +6,18 @@ import { CairnError, isKind } from '@cairn/kernel'
 import { type IngressResponse, json, problem, type RouteTable, route } from '@cairn/platform'
 import type { Scope } from '@cairn/wire'
 import { z } from 'zod'
+import type { ObjectPutResult } from '../domain/object-writer.ts'
 import { noSuchObject } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import type { KnownCopy } from '../targets/target.ts'
-import { address, addressParams } from './params.ts'
+import { address, addressParams } from './route-context.ts'
+
+/** Says how many copies there are, where that is fewer than there should be. */
+export function copiesHeader(copies: ObjectPutResult['copies']): string[] {
+  return copies === undefined || copies.made >= copies.wanted
+    ? []
+    : ['X-Cairn-Copies', `${copies.made}/${copies.wanted}`]
+}
 
 const IDS_MAX = 1024
 const PAGE_MAX = 1000
@@ -55,7 +63,7 @@ function known({ own, config, peersGate, replication }: StorageParts): RouteTabl
     errors: { rebuilding: 503, drive_failed: 503, rejoin_empty: 409 },
     handler: async ({ body, headers }) => {
       peersGate.admit(headers)
-      const copies = (await own.known(body.ids)).map(told)
+      const copies = (await own.known(body.ids)).map(encodeKnownCopy)
       const version = replication?.replicas.highestVersion ?? 0
       return json(200, { node: config().placement.id ?? '', version, copies })
     },
@@ -76,7 +84,7 @@ function page({ own }: StorageParts): RouteTable[number] {
     errors: { rebuilding: 503, drive_failed: 503 },
     handler: async ({ query }) => {
       const rows = await own.page(query.after, query.limit)
-      return json(200, { copies: rows.map(({ id, known: copy }) => ({ address: id, ...told(copy) })) })
+      return json(200, { copies: rows.map(({ id, known: copy }) => ({ address: id, ...encodeKnownCopy(copy) })) })
     },
   })
 }
@@ -99,7 +107,7 @@ function facts({ own }: StorageParts): RouteTable[number] {
   })
 }
 
-function told(copy: KnownCopy): Record<string, unknown> {
+function encodeKnownCopy(copy: KnownCopy): Record<string, unknown> {
   switch (copy.tag) {
     case 'absent':
       return { tag: copy.tag, ...(copy.isPartial === true ? { partial: true } : {}) }

@@ -3,17 +3,14 @@ import { CairnError } from '@cairn/kernel'
 import { type IngressResponse, json, problem, type RouteTable, route } from '@cairn/platform'
 import { type Address, encodeManifest, entityTagOf, MAX_MANIFEST_BYTES } from '@cairn/wire'
 import { z } from 'zod'
-import { rememberedType } from '../domain/content-type.ts'
-import { copiesHeader } from '../domain/copies-header.ts'
 import type { CommitPlace } from '../domain/manifest-commit.ts'
-import { cachingHeaders, guardHeaders } from '../domain/object-answer.ts'
-import { storedManifest } from '../domain/stored-manifest.ts'
+import { cachingHeaders, guardHeaders, rememberedType } from '../domain/object-answer.ts'
+import { readStoredManifest } from '../domain/object-reader.ts'
 import { COPY_ERRORS, noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
 import type { DriveTarget } from '../targets/drive-target.ts'
-import { copyQuery, copyScope, olderCopy, ownersIn } from './copies.ts'
-import { addressParams, uploadQuery } from './params.ts'
-import { type AnyContext, readPatiently, readScope } from './reading.ts'
+import { copiesHeader, copyQuery, copyScope, olderCopy, ownersIn } from './copies.ts'
+import { addressParams, readScope, readWithRetry, type StorageRequestContext, uploadQuery } from './route-context.ts'
 
 const PATH = '/m/:address'
 const MEDIA_TYPE = 'application/vnd.ipld.dag-cbor'
@@ -81,7 +78,7 @@ export function manifestRoutes(parts: StorageParts): RouteTable {
 
 async function getManifest(
   parts: StorageParts,
-  context: AnyContext,
+  context: StorageRequestContext,
   id: Address,
   isCopy: boolean,
 ): Promise<IngressResponse> {
@@ -90,7 +87,7 @@ async function getManifest(
   const reader = isCopy ? (await parts.own.holder(id))?.drive.contents.reader : parts.reader
   const object = await reader?.find(id)
   if (reader === undefined || object === undefined) throw noSuchObject(id)
-  const manifest = await work.read(async () => await storedManifest(reader, object), context)
+  const manifest = await work.read(async () => await readStoredManifest(reader, object), context)
   const isPrivate = config().auth.read_requires_capability
   const common = [...cachingHeaders(entityTagOf(id), isPrivate), ...guardHeaders(isPrivate)]
   return { status: 200, headers: [...common, 'Content-Type', MEDIA_TYPE], body: encodeManifest(manifest) }
@@ -98,7 +95,7 @@ async function getManifest(
 
 async function putManifest(
   parts: StorageParts,
-  context: AnyContext,
+  context: StorageRequestContext,
   id: Address,
   query: z.output<typeof commitQuery>,
 ): Promise<IngressResponse> {
@@ -115,7 +112,7 @@ async function putManifest(
     type: rememberedType(context.headers.get('x-object-type')),
     upload,
     signal: context.signal,
-    inPool: async (read) => await readPatiently(parts, context, read),
+    inPool: async (read) => await readWithRetry(parts, context, read),
   })
   if (outcome.tag === 'missing') return missingChunks(outcome.ids, context.corrId)
   const { isNew, size, copies } = outcome

@@ -2,14 +2,13 @@
 import { CairnError, type Labels } from '@cairn/kernel'
 import { empty, type IngressResponse, problem, type RouteTable, route } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
-import { type BytesAnswer, ObjectAnswers, preconditionFailed } from '../domain/object-answer.ts'
+import { type BytesAnswer, ObjectResponder, preconditionFailed } from '../domain/object-answer.ts'
 import { ObjectBytes } from '../domain/object-bytes.ts'
-import type { LoadedWindow, StoredObject } from '../domain/object-reader.ts'
-import type { Window } from '../domain/window-core.ts'
+import type { LoadedWindow, LocatedObject } from '../domain/object-reader.ts'
+import type { ChunkWindow } from '../domain/window-core.ts'
 import { noSuchObject, READ_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
-import { addressParams } from './params.ts'
-import { type AnyContext, readPatiently, readScope } from './reading.ts'
+import { addressParams, readScope, readWithRetry, type StorageRequestContext } from './route-context.ts'
 
 const PATH = '/o/:address'
 
@@ -22,10 +21,10 @@ const LATENCY_LABELS: Readonly<Record<BytesAnswer['range'], Labels>> = {
 }
 
 /** At once where the object is known and in memory: then no promise, timer or queue is worth its cost. */
-type Answer = IngressResponse | Promise<IngressResponse>
+type ObjectReadResponse = IngressResponse | Promise<IngressResponse>
 
 export function objectReads(parts: StorageParts): RouteTable {
-  const answers = new ObjectAnswers(parts.config().auth.read_requires_capability)
+  const answers = new ObjectResponder(parts.config().auth.read_requires_capability)
   return [
     route({
       method: 'GET',
@@ -51,7 +50,12 @@ export function objectReads(parts: StorageParts): RouteTable {
   ]
 }
 
-function getObject(parts: StorageParts, answers: ObjectAnswers, context: AnyContext, id: Address): Answer {
+function getObject(
+  parts: StorageParts,
+  answers: ObjectResponder,
+  context: StorageRequestContext,
+  id: Address,
+): ObjectReadResponse {
   const facts = parts.objects.statRecent(id)
   if (facts !== undefined) return answerObject(parts, answers, context, { id, facts })
   return parts.reader.find(id).then((object) => {
@@ -60,7 +64,12 @@ function getObject(parts: StorageParts, answers: ObjectAnswers, context: AnyCont
   })
 }
 
-function answerObject(parts: StorageParts, answers: ObjectAnswers, context: AnyContext, object: StoredObject): Answer {
+function answerObject(
+  parts: StorageParts,
+  answers: ObjectResponder,
+  context: StorageRequestContext,
+  object: LocatedObject,
+): ObjectReadResponse {
   const { method, headers, corrId } = context
   const request = { method, headers, nowMs: parts.runtime.clock.wall(), boundary: `cairn-${corrId}` }
   const answer = answers.to(request, object)
@@ -78,7 +87,12 @@ function answerObject(parts: StorageParts, answers: ObjectAnswers, context: AnyC
   }
 }
 
-function sendBytes(parts: StorageParts, context: AnyContext, object: StoredObject, answer: BytesAnswer): Answer {
+function sendBytes(
+  parts: StorageParts,
+  context: StorageRequestContext,
+  object: LocatedObject,
+  answer: BytesAnswer,
+): ObjectReadResponse {
   const { status, headers, length, onePiece } = answer
   if (context.method === 'HEAD') return empty(status, withLength(answer))
   const beganAt = parts.runtime.clock.now()
@@ -111,7 +125,12 @@ function onePieceAnswer(
   return { status: answer.status, headers: answer.headers, body: bytes, held }
 }
 
-function hotPiece(parts: StorageParts, object: StoredObject, window: Window, length: number): HeldPiece | undefined {
+function hotPiece(
+  parts: StorageParts,
+  object: LocatedObject,
+  window: ChunkWindow,
+  length: number,
+): HeldPiece | undefined {
   if (length === object.facts.size) {
     // An object of one chunk, all of it: its chunk has its name, and is the body as it lies there.
     const held = parts.chunks.cached(object.id)
@@ -127,8 +146,8 @@ function onlyPiece({ pieces }: LoadedWindow): Uint8Array {
 
 async function streamBytes(
   parts: StorageParts,
-  context: AnyContext,
-  object: StoredObject,
+  context: StorageRequestContext,
+  object: LocatedObject,
   answer: BytesAnswer,
   beganAt: number,
 ): Promise<IngressResponse> {
@@ -148,12 +167,15 @@ function withLength({ headers, length }: BytesAnswer): string[] {
 
 async function openBytes(
   parts: StorageParts,
-  context: AnyContext,
-  object: StoredObject,
+  context: StorageRequestContext,
+  object: LocatedObject,
   { parts: bodyParts }: BytesAnswer,
 ): Promise<AsyncIterable<Uint8Array>> {
   const { reader, work, runtime } = parts
-  const load = async (window: Window, inPool: <T>(read: () => Promise<T>) => Promise<T>): Promise<LoadedWindow> => {
+  const load = async (
+    window: ChunkWindow,
+    inPool: <T>(read: () => Promise<T>) => Promise<T>,
+  ): Promise<LoadedWindow> => {
     const loaded = reader.loadHot(object, window) ?? (await inPool(async () => await reader.load(object, window)))
     const bytes = loaded.pieces.reduce((sum, piece) => sum + piece.length, 0)
     runtime.metrics.count('bytes_out_total', BYTES_LABELS, bytes)
@@ -162,6 +184,6 @@ async function openBytes(
   return await ObjectBytes.open(
     bodyParts(),
     async (window) => await load(window, async (read) => await work.read(read, context)),
-    async (window) => await load(window, async (read) => await readPatiently(parts, context, read)),
+    async (window) => await load(window, async (read) => await readWithRetry(parts, context, read)),
   )
 }

@@ -3,14 +3,60 @@ import { empty, type IngressResponse, json, type RequestContext, type RouteTable
 import { CHUNK_BYTES_MAX } from '@cairn/store'
 import { type Address, addressOf, type Scope } from '@cairn/wire'
 import { z } from 'zod'
-import { rememberedType } from '../domain/content-type.ts'
-import { copiesHeader } from '../domain/copies-header.ts'
-import { cutStream, cutWhole } from '../domain/cut.ts'
-import type { PutResult } from '../domain/object-writer.ts'
+import { cutStream, cutWhole } from '../domain/body-chunks.ts'
+import { rememberedType } from '../domain/object-answer.ts'
+import type { ObjectPutResult } from '../domain/object-writer.ts'
 import { COPY_ERRORS, noSuchObject, objectTooLarge, otherBytes, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
-import { copyQuery, copyScope, olderCopy, ownersIn } from './copies.ts'
-import { addressParams } from './params.ts'
+import { copiesHeader, copyQuery, copyScope, olderCopy, ownersIn } from './copies.ts'
+import { address, addressParams } from './route-context.ts'
+
+// `/refs`: who keeps an object from being deleted.
+
+const holdParams = z.strictObject({ owner: z.string(), address })
+/** With `copy` another node asks, about the copy on this one. */
+const holdQuery = z.strictObject({ copy: z.string().optional() })
+
+export function referenceRoutes({ objects, own, work }: StorageParts): RouteTable {
+  return [
+    route({
+      method: 'PUT',
+      path: '/refs/:owner/:address',
+      lane: 'inline',
+      scope: 'storage:hold',
+      summary: 'Keeps the object from being deleted for as long as the owner holds it. Durable, and idempotent.',
+      params: holdParams,
+      query: holdQuery,
+      furtherScope: copyScope,
+      responses: { 204: { description: 'Held.' } },
+      errors: { not_found: 404, ...WRITE_ERRORS },
+      handler: async (context) => {
+        const { owner, address: id } = context.params
+        const at = context.query.copy === undefined ? objects : own
+        await work.write(async () => await at.hold(owner, id), context)
+        return empty(204)
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/refs/:owner/:address',
+      lane: 'inline',
+      scope: 'storage:hold',
+      summary: 'Lets go of the object. Idempotent.',
+      params: holdParams,
+      query: holdQuery,
+      furtherScope: copyScope,
+      responses: { 204: { description: 'Not held by this owner any more.' } },
+      errors: WRITE_ERRORS,
+      handler: async (context) => {
+        const { owner, address: id } = context.params
+        const at = context.query.copy === undefined ? objects : own
+        await work.write<unknown>(async () => await at.release(owner, id), context)
+        return empty(204)
+      },
+    }),
+  ]
+}
 
 const putAnswer = z.strictObject({ address: z.string(), size: z.int(), new: z.boolean() })
 const putResponses = {
@@ -138,7 +184,7 @@ async function removeCopy(parts: StorageParts, context: RemoveContext, version: 
   }
 }
 
-interface Wanted {
+interface PutExpectation {
   readonly expected?: Address
   readonly owner?: string | undefined
 }
@@ -147,7 +193,7 @@ async function putObject(
   parts: StorageParts,
   context: PutContext,
   path: string,
-  wanted: Wanted,
+  wanted: PutExpectation,
 ): Promise<IngressResponse> {
   const { runtime, events } = parts
   const beganAt = runtime.clock.now()
@@ -163,8 +209,8 @@ async function putObject(
 async function storeBody(
   { writer, work, config }: StorageParts,
   context: PutContext,
-  { expected, owner }: Wanted,
-): Promise<PutResult> {
+  { expected, owner }: PutExpectation,
+): Promise<ObjectPutResult> {
   const { chunk_size: chunkSize, limits } = config()
   const type = rememberedType(context.headers.get('content-type'))
   const owners = owner === undefined ? [] : [owner]

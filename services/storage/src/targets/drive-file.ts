@@ -24,16 +24,16 @@ const driveList = z.strictObject({
 export type DriveFile = z.output<typeof driveFile>
 export type DriveList = z.output<typeof driveList>
 
-type Machine = Pick<Platform, 'disk' | 'random' | 'clock'>
+type DriveFilePlatform = Pick<Platform, 'disk' | 'random' | 'clock'>
 
 const LIST_NAME = 'drives.json'
 
-export async function readDriveFile({ disk }: Machine, path: string): Promise<DriveFile | undefined> {
+export async function readDriveFile({ disk }: DriveFilePlatform, path: string): Promise<DriveFile | undefined> {
   return await readJson(disk, `${path}/drive.json`, driveFile)
 }
 
 /** The file of the drive at this path. One that nobody knows yet is made; one that is known and absent is an error. */
-export async function identifyDrive(machine: Machine, path: string, list: DriveList): Promise<DriveFile> {
+export async function identifyDrive(machine: DriveFilePlatform, path: string, list: DriveList): Promise<DriveFile> {
   const found = await readDriveFile(machine, path)
   if (found?.store === list.store) return found
   if (found !== undefined) throw unavailable(`The drive at ${path} belongs to another node; nothing on it is touched.`)
@@ -49,7 +49,11 @@ export async function identifyDrive(machine: Machine, path: string, list: DriveL
 }
 
 /** The list of this node. A node that lost its own learns its store from the first drive that has one. */
-export async function readDriveList(machine: Machine, directory: string, paths: readonly string[]): Promise<DriveList> {
+export async function readDriveList(
+  machine: DriveFilePlatform,
+  directory: string,
+  paths: readonly string[],
+): Promise<DriveList> {
   const list = await readJson(machine.disk, `${directory}/${LIST_NAME}`, driveList)
   if (list !== undefined) return list
   let failure: CairnError | undefined
@@ -66,7 +70,7 @@ export async function readDriveList(machine: Machine, directory: string, paths: 
   return { store: toHex(machine.random.bytes(16)), alive_at: machine.clock.wall(), drives: {} }
 }
 
-export async function writeDriveList({ disk }: Machine, directory: string, list: DriveList): Promise<void> {
+export async function writeDriveList({ disk }: DriveFilePlatform, directory: string, list: DriveList): Promise<void> {
   await replaceSmallJson(disk, `${directory}/${LIST_NAME}`, list)
 }
 
@@ -75,7 +79,7 @@ function unavailable(detail: string): CairnError {
 }
 
 async function readJson<S extends z.ZodType>(
-  disk: Machine['disk'],
+  disk: DriveFilePlatform['disk'],
   path: string,
   schema: S,
 ): Promise<z.output<S> | undefined> {

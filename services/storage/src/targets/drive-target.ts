@@ -3,23 +3,22 @@ import { CairnError, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { ChunkBytes, KnownVersion } from '@cairn/store'
 import type { Address, Manifest } from '@cairn/wire'
-import { cutWhole } from '../domain/cut.ts'
-import { ObjectWriter } from '../domain/object-writer.ts'
-import { storeChunks } from '../domain/store-chunks.ts'
-import { storedManifest } from '../domain/stored-manifest.ts'
+import { cutWhole } from '../domain/body-chunks.ts'
+import { readStoredManifest } from '../domain/object-reader.ts'
+import { ObjectWriter, storeChunks } from '../domain/object-writer.ts'
 import { noSuchObject } from '../errors.ts'
 import type { LocalDrive } from './local-drive.ts'
 import type {
-  ChunkPlace,
   CopyFacts,
   CopyRow,
   KnownCopy,
   ObjectCopy,
   ObjectTarget,
-  Stored,
   TargetHealth,
   TargetIdentity,
+  UploadContext,
   WholeCopy,
+  WriteOutcome,
 } from './target.ts'
 
 export interface DriveTargetOptions {
@@ -66,11 +65,11 @@ export class DriveTarget implements ObjectTarget {
     return this.#copyOf(id, await this.drive.contents.storage.copies.known(id))
   }
 
-  async missing(ids: readonly Address[], { upload }: ChunkPlace): Promise<readonly Address[]> {
+  async missing(ids: readonly Address[], { upload }: UploadContext): Promise<readonly Address[]> {
     return await this.drive.contents.storage.chunks.missing(ids, upload)
   }
 
-  async putChunks(chunks: readonly Uint8Array[], { upload }: ChunkPlace): Promise<void> {
+  async putChunks(chunks: readonly Uint8Array[], { upload }: UploadContext): Promise<void> {
     const { storage } = this.drive.contents
     await this.#writing(async () => {
       const stored = await storeChunks(storage.chunks, chunks, upload)
@@ -78,12 +77,12 @@ export class DriveTarget implements ObjectTarget {
     })
   }
 
-  async commit(copy: ObjectCopy): Promise<Stored> {
+  async commit(copy: ObjectCopy): Promise<WriteOutcome> {
     const { storage } = this.drive.contents
     return await this.#writing(async () => await storage.copies.commit(copy))
   }
 
-  async put({ id, bytes, type, chunkSize, version, owners }: WholeCopy): Promise<Stored> {
+  async put({ id, bytes, type, chunkSize, version, owners }: WholeCopy): Promise<WriteOutcome> {
     const { storage } = this.drive.contents
     const upload = `put ${id}`
     return await this.#writing(async () => {
@@ -110,7 +109,7 @@ export class DriveTarget implements ObjectTarget {
     const { reader } = this.drive.contents
     const object = await reader.find(id)
     if (object === undefined) throw noSuchObject(id)
-    return object.facts.pages.length === 0 ? undefined : await storedManifest(reader, object)
+    return object.facts.pages.length === 0 ? undefined : await readStoredManifest(reader, object)
   }
 
   async remove(id: Address, version: number, { isAgreed }: { readonly isAgreed: boolean }): Promise<void> {

@@ -9,15 +9,14 @@
  */
 import { CairnError, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
-import { Storage, type StorageOptions } from '@cairn/store'
+import { DriveStore, type DriveStoreOptions } from '@cairn/store'
 import type { Address } from '@cairn/wire'
-import { ChunkReader } from '../domain/chunk-reader.ts'
-import { ObjectReader } from '../domain/object-reader.ts'
+import { ChunkReader, ObjectReader } from '../domain/object-reader.ts'
 import { type DriveFile, type DriveList, identifyDrive, readDriveFile } from './drive-file.ts'
 
 export interface OpenDrive {
   readonly tag: 'open'
-  readonly storage: Storage
+  readonly storage: DriveStore
   readonly chunks: ChunkReader
   /** Objects as they are on this drive. */
   readonly reader: ObjectReader
@@ -25,12 +24,12 @@ export interface OpenDrive {
 
 export type DriveState = OpenDrive | { readonly tag: 'failed'; readonly why: string }
 
-export interface DriveOptions {
+export interface LocalDriveOptions {
   readonly path: string
   /** What fails together, if it is not the device. */
   readonly domain: string | undefined
   readonly weight: number
-  readonly storage: Omit<StorageOptions, 'path'>
+  readonly storage: Omit<DriveStoreOptions, 'path'>
   /** A chunk on this drive turned out damaged. */
   readonly onDamaged: (chunk: Address, drive: LocalDrive) => void
 }
@@ -39,13 +38,13 @@ export class LocalDrive {
   readonly path: string
   readonly weight: number
   readonly #platform: Platform
-  readonly #options: DriveOptions
+  readonly #options: LocalDriveOptions
   #file: DriveFile | undefined
   #state: DriveState = { tag: 'failed', why: 'It was not opened yet.' }
   #domain: string
   #emptied = 0
 
-  constructor(platform: Platform, options: DriveOptions) {
+  constructor(platform: Platform, options: LocalDriveOptions) {
     this.#platform = platform
     this.#options = options
     this.path = options.path
@@ -128,8 +127,9 @@ export class LocalDrive {
   }
 
   async #openStore(): Promise<OpenDrive> {
-    const onLearnt: StorageOptions['onLearnt'] = (how) => this.#platform.metrics.count('index_segments_total', { how })
-    const storage = await Storage.open(this.#platform, { ...this.#options.storage, path: this.path, onLearnt })
+    const onLearnt: DriveStoreOptions['onLearnt'] = (how) =>
+      this.#platform.metrics.count('index_segments_total', { how })
+    const storage = await DriveStore.open(this.#platform, { ...this.#options.storage, path: this.path, onLearnt })
     const onDamaged = (chunk: Address): void => this.#options.onDamaged(chunk, this)
     const chunks = new ChunkReader(this.#platform, storage.chunks, onDamaged)
     return { tag: 'open', storage, chunks, reader: new ObjectReader(storage.objects, chunks) }

@@ -3,12 +3,50 @@
  *
  *     peer ──▶ known, put, commit, remove, stat, page ──▶ the drives of this node, and nobody further
  */
-import { CairnError, isKind } from '@cairn/kernel'
+import { CairnError, isKind, toCairnError } from '@cairn/kernel'
+import type { ChunkBytes } from '@cairn/store'
 import type { Address } from '@cairn/wire'
+import type { ChunkSource } from '../domain/object-reader.ts'
 import type { DriveTarget } from './drive-target.ts'
+import type { Drives } from './drives.ts'
 import { placementOrder } from './placement-core.ts'
-import type { CopyFacts, CopyRow, KnownCopy, Stored, WholeCopy } from './target.ts'
+import type { CopyFacts, CopyRow, KnownCopy, WholeCopy, WriteOutcome } from './target.ts'
 import { newestOf, ownersOf } from './version-core.ts'
+
+/** Chunks on the drives of this node, and nobody further: what a peer may ask for. */
+export class OwnChunks implements ChunkSource {
+  readonly #drives: Drives
+  readonly #own: OwnCopies
+
+  constructor(drives: Drives, own: OwnCopies) {
+    this.#drives = drives
+    this.#own = own
+  }
+
+  cached(id: Address): ChunkBytes | undefined {
+    for (const { state } of this.#drives.all) {
+      const held = state.tag === 'open' ? state.chunks.cached(id) : undefined
+      if (held !== undefined) return held
+    }
+    return undefined
+  }
+
+  async read(id: Address): Promise<ChunkBytes | undefined> {
+    this.#own.mustBeReadable()
+    let failure: CairnError | undefined
+    for (const { drive } of this.#own.readable(id)) {
+      try {
+        const held = await drive.contents.chunks.read(id)
+        if (held !== undefined) return held
+      } catch (error) {
+        if (!isKind(error, 'Integrity') && !isKind(error, 'StorageBusy')) throw error
+        failure ??= toCairnError(error)
+      }
+    }
+    if (failure !== undefined) throw failure
+    return undefined
+  }
+}
 
 export class OwnCopies {
   readonly #targets: readonly DriveTarget[]
@@ -68,7 +106,7 @@ export class OwnCopies {
     })
   }
 
-  async put(copy: WholeCopy): Promise<Stored> {
+  async put(copy: WholeCopy): Promise<WriteOutcome> {
     await this.mustBeNewer(copy.id, copy.version)
     return await (await this.driveFor(copy.id)).put(copy)
   }

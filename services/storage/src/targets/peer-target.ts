@@ -10,17 +10,17 @@ import { type Platform, readSmallFile } from '@cairn/platform'
 import type { ChunkBytes } from '@cairn/store'
 import { type Address, addressOf, type Manifest } from '@cairn/wire'
 import type {
-  ChunkPlace,
   CopyFacts,
   CopyRow,
   KnownCopy,
   ObjectCopy,
   ObjectTarget,
-  Stored,
   TargetCall,
   TargetHealth,
   TargetIdentity,
+  UploadContext,
   WholeCopy,
+  WriteOutcome,
 } from './target.ts'
 
 /** After bytes that were not what they should be nothing is believed for this long. */
@@ -46,7 +46,7 @@ export interface PeerOptions {
   readonly onVersion: (version: number) => void
 }
 
-type State =
+type PeerHealth =
   | { readonly tag: 'unknown' }
   | { readonly tag: 'up' }
   | { readonly tag: 'down'; readonly why: string }
@@ -61,7 +61,7 @@ export class PeerTarget implements ObjectTarget {
   readonly #client: CopyClient
   readonly #onTooLate: () => void
   readonly #onVersion: (version: number) => void
-  #state: State = { tag: 'unknown' }
+  #state: PeerHealth = { tag: 'unknown' }
   #deceptions = 0
 
   constructor(platform: Platform, { settings, breakers, headers, onTooLate, onVersion }: PeerOptions) {
@@ -123,15 +123,15 @@ export class PeerTarget implements ObjectTarget {
     return await this.#known(ids, call)
   }
 
-  async missing(ids: readonly Address[], place: ChunkPlace, call: TargetCall): Promise<readonly Address[]> {
+  async missing(ids: readonly Address[], place: UploadContext, call: TargetCall): Promise<readonly Address[]> {
     return await this.#ask(async () => await this.#client.missing(ids, place, call))
   }
 
-  async putChunks(chunks: readonly Uint8Array[], place: ChunkPlace, call: TargetCall): Promise<void> {
+  async putChunks(chunks: readonly Uint8Array[], place: UploadContext, call: TargetCall): Promise<void> {
     await this.#ask(async () => await this.#client.putChunks(chunks, place, call))
   }
 
-  async commit(copy: ObjectCopy, call: TargetCall): Promise<Stored> {
+  async commit(copy: ObjectCopy, call: TargetCall): Promise<WriteOutcome> {
     const { id, manifest, upload, ...facts } = copy
     if (manifest !== undefined) {
       const sent = { address: id, manifest, upload, ...facts }
@@ -140,7 +140,7 @@ export class PeerTarget implements ObjectTarget {
     throw new CairnError('Internal', 'An object of one chunk is put whole.')
   }
 
-  async put({ id, ...copy }: WholeCopy, call: TargetCall): Promise<Stored> {
+  async put({ id, ...copy }: WholeCopy, call: TargetCall): Promise<WriteOutcome> {
     return storedOf(await this.#ask(async () => await this.#client.put({ address: id, ...copy }, call)))
   }
 
@@ -221,7 +221,7 @@ export class PeerTarget implements ObjectTarget {
   }
 }
 
-function storedOf(isNew: boolean): Stored {
+function storedOf(isNew: boolean): WriteOutcome {
   return isNew ? 'new' : 'present'
 }
 

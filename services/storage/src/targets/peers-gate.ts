@@ -35,7 +35,7 @@ export interface GateOptions {
   readonly keepMs: number
 }
 
-interface Headers {
+interface PeerHeaders {
   get(name: string): string | undefined
 }
 
@@ -69,7 +69,7 @@ export class PeersGate {
   }
 
   /** Lets the request of another node in. `Conflict` `rejoin_empty` if what it holds cannot be believed. */
-  admit(headers: Headers): void {
+  admit(headers: PeerHeaders): void {
     const node = headers.get(NODE)
     const life = headers.get(LIFE)
     if (node === undefined || life === undefined) return

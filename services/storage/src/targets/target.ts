@@ -8,7 +8,24 @@
  */
 import type { Deadline } from '@cairn/kernel'
 import type { ChunkBytes } from '@cairn/store'
-import type { Address, Manifest } from '@cairn/wire'
+import { type Address, type Manifest, toHex } from '@cairn/wire'
+
+/**
+ * Deletes that no target contradicts any more, by the last whole round of the planner: the only ones a drive may forget
+ * once they are old enough.
+ */
+export class SettledDeletes {
+  #settled: ReadonlySet<string> = new Set()
+
+  replace(settled: ReadonlySet<string>): void {
+    this.#settled = settled
+  }
+
+  /** Whether some target may hold an older copy that this delete still has to beat. */
+  isNeeded(object: Uint8Array): boolean {
+    return !this.#settled.has(toHex(object))
+  }
+}
 
 export interface TargetIdentity {
   /** Never changes: the uuid of a drive, the configured id of a peer. */
@@ -86,7 +103,7 @@ export interface TargetCall {
   readonly signal?: AbortSignal | undefined
 }
 
-export type Stored = 'new' | 'present'
+export type WriteOutcome = 'new' | 'present'
 
 /**
  * The operations replication is made of. All are idempotent. Errors are `CairnError`s; of them `Conflict` with the code
@@ -98,13 +115,13 @@ export interface ObjectTarget {
   /** What it knows of each, in the order given; at most 1024. */
   known(ids: readonly Address[], call: TargetCall): Promise<readonly KnownCopy[]>
   /** Those of the chunks it lacks; the others are kept for the upload. `object` is what they are for. */
-  missing(ids: readonly Address[], place: ChunkPlace, call: TargetCall): Promise<readonly Address[]>
+  missing(ids: readonly Address[], place: UploadContext, call: TargetCall): Promise<readonly Address[]>
   /** Takes chunks, hashed where they arrive; all are durable when it resolves. At most 1 MiB together, or one chunk. */
-  putChunks(chunks: readonly Uint8Array[], place: ChunkPlace, call: TargetCall): Promise<void>
+  putChunks(chunks: readonly Uint8Array[], place: UploadContext, call: TargetCall): Promise<void>
   /** Makes an object visible, durably. `missing_chunks` if some are not there; a tombstone as new as it wins. */
-  commit(copy: ObjectCopy, call: TargetCall): Promise<Stored>
+  commit(copy: ObjectCopy, call: TargetCall): Promise<WriteOutcome>
   /** Takes a whole object of up to 1 MiB, durably. */
-  put(copy: WholeCopy, call: TargetCall): Promise<Stored>
+  put(copy: WholeCopy, call: TargetCall): Promise<WriteOutcome>
   /** The bytes, proved; `undefined` if there is no such chunk, `Integrity` if what is there is not the chunk. */
   readChunk(id: Address, call: TargetCall): Promise<ChunkBytes | undefined>
   stat(id: Address, call: TargetCall): Promise<CopyFacts | undefined>
@@ -122,7 +139,7 @@ export interface ObjectTarget {
 }
 
 /** Where chunks go before their object is visible. */
-export interface ChunkPlace {
+export interface UploadContext {
   readonly object: Address
   readonly upload: string
 }

@@ -13,11 +13,11 @@ import type { Platform } from '@cairn/platform'
 import { type Address, addressFromDigest } from '@cairn/wire'
 import type { StorageParts } from '../parts.ts'
 import type { RepairPlan } from '../replication/repair-plan.ts'
-import { canBeLeft, jittered } from './round.ts'
+import { canBeLeft, jittered } from './rounds.ts'
 
-type Planned = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubs' | 'events' | 'replication' | 'own'>
+type PlannerParts = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubs' | 'events' | 'replication' | 'own'>
 
-export function repairPlanner(platform: Platform, parts: Planned, intervalMs: number): TaskBody {
+export function repairPlanner(platform: Platform, parts: PlannerParts, intervalMs: number): TaskBody {
   const { placement, repairs, scrubs, events, replication } = parts
   return async ({ draining }) => {
     const { copies } = await placement.until((value) => value !== undefined, { signal: draining })
@@ -54,7 +54,7 @@ async function planAll(platform: Platform, plan: RepairPlan | undefined, signal:
 /** What an operator, or a put with too few copies, asked for: how many repairs there was room for. */
 async function planRequests(
   platform: Platform,
-  { reader, repairs, replication, own }: Planned,
+  { reader, repairs, replication, own }: PlannerParts,
   signal: AbortSignal,
 ): Promise<number> {
   let planned = 0
@@ -83,7 +83,7 @@ async function planRequests(
   return planned
 }
 
-async function* chunksOf(reader: Planned['reader'], id: Address): AsyncGenerator<Address> {
+async function* chunksOf(reader: PlannerParts['reader'], id: Address): AsyncGenerator<Address> {
   const object = await reader.find(id)
   if (object === undefined) return
   if (object.facts.pages.length === 0) yield id

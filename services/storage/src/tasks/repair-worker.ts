@@ -1,12 +1,12 @@
 import { isKind, Semaphore, sleep, type TaskBody, TokenBucket } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
-import { type Pace, REPAIR_COST_BYTES, type Repair, type Repaired } from '../domain/repairs.ts'
+import { REPAIR_COST_BYTES, type Repair, type Repaired, type RepairPace } from '../domain/repair-queue.ts'
 import type { StorageParts } from '../parts.ts'
-import * as core from '../replication/last-second-core.ts'
 import { repairBudget } from '../replication/repair-core.ts'
+import * as core from '../replication/sliding-window-core.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
-import { canBeLeft } from './round.ts'
+import { canBeLeft } from './rounds.ts'
 
 type Repairing = Pick<StorageParts, 'drives' | 'repairs' | 'events' | 'scrubs' | 'heal'>
 
@@ -17,13 +17,13 @@ type Repairing = Pick<StorageParts, 'drives' | 'repairs' | 'events' | 'scrubs' |
 export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecond: number): TaskBody {
   const { rate, burst, runBytes } = repairBudget(bytesPerSecond)
   const budget = new TokenBucket(platform.clock, { rate, burst })
-  const last = core.createLastSecond(bytesPerSecond)
+  const last = core.createSlidingWindow(bytesPerSecond)
   const payer = new Semaphore(1)
   const { clock, metrics } = platform
   return async ({ aborting, busyWhen }) => {
     let isWaiting = false
     busyWhen?.(() => !isWaiting)
-    const pace: Pace = async (bytes) => {
+    const pace: RepairPace = async (bytes) => {
       const askedAt = clock.now()
       {
         // More than the bucket holds is taken in parts. One worker at a time, so that two who paid at the same time do
@@ -32,7 +32,7 @@ export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecon
         for (let left = bytes; left > 0; left -= burst) await budget.take(Math.min(left, burst), { signal: aborting })
         const fitsInMs = (): number => core.waitMs(last, bytes, clock.now())
         for (let waitMs = fitsInMs(); waitMs > 0; waitMs = fitsInMs()) await sleep(clock, waitMs, { signal: aborting })
-        core.move(last, bytes, clock.now())
+        core.record(last, bytes, clock.now())
       }
       metrics.observe('repair_wait_seconds', (clock.now() - askedAt) / 1000)
       metrics.count('repair_bytes_total', { phase: 'executed' }, bytes)
@@ -53,8 +53,8 @@ export function repairWorker(platform: Platform, parts: Repairing, bytesPerSecon
   }
 }
 
-interface Means {
-  readonly pace: Pace
+interface RepairContext {
+  readonly pace: RepairPace
   readonly runBytes: number
   readonly aborting: AbortSignal
 }
@@ -63,7 +63,7 @@ async function repairOne(
   { metrics, log }: Platform,
   parts: Repairing,
   repair: Repair,
-  { pace, runBytes, aborting }: Means,
+  { pace, runBytes, aborting }: RepairContext,
 ): Promise<void> {
   const name = repair.tag === 'chunk' ? repair.chunk.slice(0, 11) : repair.name.slice(0, 80)
   try {
@@ -85,7 +85,7 @@ async function repairOne(
 async function repairChunk(
   parts: Repairing,
   { chunk, drive: id }: Extract<Repair, { tag: 'chunk' }>,
-  pace: Pace,
+  pace: RepairPace,
 ): Promise<Repaired> {
   const drives = parts.drives.open.filter((drive) => id === undefined || drive.id === id)
   let bytes = 0

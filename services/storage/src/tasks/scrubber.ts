@@ -8,21 +8,46 @@
  */
 import { isKind, sleep, type TaskBody, TokenBucket, Watch } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
-import type { ScrubCursor, ScrubFinding, Storage } from '@cairn/store'
+import type { DriveStore, ScrubCursor, ScrubFinding } from '@cairn/store'
 import type { Address } from '@cairn/wire'
-import { takeCensus } from '../domain/object-census.ts'
-import type { Repairs } from '../domain/repairs.ts'
+import type { RepairQueue } from '../domain/repair-queue.ts'
 import {
   coverageAt,
-  type Place,
-  readPlace,
-  type ScrubReport,
-  START,
+  readScrubProgress,
+  SCRUB_START,
+  type ScrubProgress,
+  type ScrubStatus,
   withFinding,
-  writePlace,
-} from '../domain/scrub-place.ts'
+  writeScrubProgress,
+} from '../domain/scrub-progress.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
-import { canWait } from './round.ts'
+import { canWait } from './rounds.ts'
+
+const CENSUS_PAGE = 256
+
+export interface Census {
+  readonly sound: number
+  /** The chunks that each damaged object has lost; the object itself if its record or its list of chunks is. */
+  readonly damaged: ReadonlyMap<Address, Set<Address>>
+}
+
+/** Objects by state: one is sound if its record and its lists can be read and every chunk of it is here, none found damaged. */
+async function takeCensus({ objects, check }: DriveStore, damaged: ReadonlySet<string>): Promise<Census> {
+  const found = new Map<Address, Set<Address>>()
+  let sound = 0
+  let after: Address | undefined
+  for (;;) {
+    const ids = await objects.list(after, CENSUS_PAGE)
+    for (const id of ids) {
+      const lost = await check.lost(id, damaged)
+      if (lost === undefined) continue
+      if (lost.size > 0) found.set(id, new Set(lost))
+      else sound += 1
+    }
+    after = ids.at(-1)
+    if (ids.length < CENSUS_PAGE) return { sound, damaged: found }
+  }
+}
 
 /** What is read between two payments from the budget. */
 const TURN_BYTES = 64 * 1024
@@ -38,9 +63,9 @@ export function scrubPace({ clock }: Platform, bytesPerSecond: number): TokenBuc
 }
 
 /** What the last round that began and ended in this life has read. */
-interface Proof {
+interface ScrubProof {
   /** Of a drive that went and came back, nothing is proved. */
-  readonly storage: Storage
+  readonly storage: DriveStore
   /** Records up to here were on the drive when it began. */
   readonly upToLsn: number
   /** Objects it found damaged, and the chunks that are to be healed. */
@@ -50,19 +75,19 @@ interface Proof {
 export class Scrubber {
   readonly #platform: Platform
   readonly #drive: LocalDrive
-  readonly #repairs: Repairs
+  readonly #repairs: RepairQueue
   readonly #path: string
   readonly #pace: TokenBucket
   /** How many rounds were asked for, and up to which of them a whole round has been made. */
   readonly #asked = new Watch(0)
   #answered = this.#asked.version
-  #place: Place = START
+  #place: ScrubProgress = SCRUB_START
   #isReading = false
   /** Where the journal was when the round under way began; absent if an earlier life began it. */
   #beganAtLsn: number | undefined
-  #proof: Proof | undefined
+  #proof: ScrubProof | undefined
 
-  constructor(platform: Platform, drive: LocalDrive, repairs: Repairs, pace: TokenBucket) {
+  constructor(platform: Platform, drive: LocalDrive, repairs: RepairQueue, pace: TokenBucket) {
     this.#platform = platform
     this.#drive = drive
     this.#repairs = repairs
@@ -92,7 +117,7 @@ export class Scrubber {
     if (!this.#isReading) this.#asked.set(this.#asked.value + 1)
   }
 
-  report(): ScrubReport {
+  report(): ScrubStatus {
     const { completed_at: completedAt, up_to_lsn: _upToLsn, ...place } = this.#place
     return {
       ...place,
@@ -113,7 +138,7 @@ export class Scrubber {
 
   readonly run: TaskBody = async ({ draining }) => {
     while (this.#drive.state.tag === 'failed') await sleep(this.#platform.clock, RETRY_MS, { signal: draining })
-    this.#place = await readPlace(this.#platform.disk, this.#path)
+    this.#place = await readScrubProgress(this.#platform.disk, this.#path)
     for (;;) {
       // A round that a stop or a failing drive cut off goes on where it was.
       if (this.#place.cursor === null) await this.#untilDue(draining)
@@ -155,14 +180,14 @@ export class Scrubber {
     }
   }
 
-  #begin(storage: Storage): void {
+  #begin(storage: DriveStore): void {
     const { objects, completed_at: completedAt } = this.#place
     this.#beganAtLsn = storage.facts().syncedLsn
     const round = { up_to_lsn: this.#beganAtLsn, total_bytes: storage.scrub.bytes }
-    this.#place = { ...START, ...round, objects, completed_at: completedAt }
+    this.#place = { ...SCRUB_START, ...round, objects, completed_at: completedAt }
   }
 
-  async #read({ scrub }: Storage, signal: AbortSignal): Promise<void> {
+  async #read({ scrub }: DriveStore, signal: AbortSignal): Promise<void> {
     const { cursor, up_to_lsn: upToLsn } = this.#place
     const from = cursor === null ? undefined : { ...cursor, liveBytes: cursor.live_bytes }
     let [turnBytes, unsavedBytes] = [0, 0]
@@ -215,13 +240,13 @@ export class Scrubber {
   /** A place that cannot be written costs some chunks read twice after a restart, nothing else. */
   async #save(): Promise<void> {
     try {
-      await writePlace(this.#platform.disk, this.#path, this.#place)
+      await writeScrubProgress(this.#platform.disk, this.#path, this.#place)
     } catch (error) {
       this.#platform.log.warn({ error }, 'the place of the scrub was not written down')
     }
   }
 }
 
-function cursorOf({ segment, offset, liveBytes }: ScrubCursor): Place['cursor'] {
+function cursorOf({ segment, offset, liveBytes }: ScrubCursor): ScrubProgress['cursor'] {
   return { segment, offset, live_bytes: liveBytes }
 }

@@ -2,15 +2,15 @@
 import type { TaskBody } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
-import type { Repairs } from '../domain/repairs.ts'
-import type { ScrubReport } from '../domain/scrub-place.ts'
+import type { RepairQueue } from '../domain/repair-queue.ts'
+import type { ScrubStatus } from '../domain/scrub-progress.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
 import { Scrubber, scrubPace } from './scrubber.ts'
 
 export class Scrubs {
   readonly #byDrive: ReadonlyMap<LocalDrive, Scrubber>
 
-  constructor(platform: Platform, drives: readonly LocalDrive[], repairs: Repairs, bytesPerSecond: number) {
+  constructor(platform: Platform, drives: readonly LocalDrive[], repairs: RepairQueue, bytesPerSecond: number) {
     const pace = scrubPace(platform, bytesPerSecond)
     this.#byDrive = new Map(drives.map((drive) => [drive, new Scrubber(platform, drive, repairs, pace)]))
   }
@@ -39,16 +39,16 @@ export class Scrubs {
     return only?.observedCopies()
   }
 
-  reports(): Map<string, ScrubReport> {
+  reports(): Map<string, ScrubStatus> {
     return new Map([...this.#byDrive].map(([drive, scrubber]) => [drive.id, scrubber.report()]))
   }
 
   /** Of all drives together. A round has ended once it has on every drive. */
-  report(): ScrubReport {
+  report(): ScrubStatus {
     const reports = [...this.reports().values()]
     const [only] = reports
     if (only !== undefined && reports.length === 1) return only
-    const sum = (of: (report: ScrubReport) => number): number => reports.reduce((total, each) => total + of(each), 0)
+    const sum = (of: (report: ScrubStatus) => number): number => reports.reduce((total, each) => total + of(each), 0)
     const ends = reports.map(({ completed_at: at }) => at)
     const isWhole = reports.every(({ objects }) => objects !== null)
     const objects = {

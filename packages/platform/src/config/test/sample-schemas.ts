@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { byteSize, duration } from '../quantity.ts'
-import { section, setting } from '../setting.ts'
+import { byteSize, duration, section, setting } from '../setting.ts'
 
 /** A node of two services with one setting of every sort. */
 export const SAMPLE = {

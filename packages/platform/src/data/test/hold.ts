@@ -1,6 +1,6 @@
 /** Opens the data directory given, says so, and holds it until it is killed. */
 import { MemoryLog, MemoryMetrics, systemRuntime, toCairnError } from '@cairn/kernel'
-import { systemCrypto } from '../../crypto-system.ts'
+import { systemCrypto } from '../../crypto.ts'
 import { RealDisk } from '../../disk/real-disk.ts'
 import { openDataDirectory } from '../data-directory.ts'
 

@@ -1,5 +1,5 @@
 /** Certificates that vouch for nothing but localhost in tests; valid for a hundred years. */
-import type { TlsFiles } from '../listen-address.ts'
+import type { TlsFiles } from '../listener.ts'
 
 export const TLS: TlsFiles = {
   cert: `-----BEGIN CERTIFICATE-----

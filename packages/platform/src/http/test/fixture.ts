@@ -1,13 +1,13 @@
 /** An ingress in a virtual runtime, and requests made of plain data. */
-import { Health, KERNEL_METRICS, Shutdown, type VirtualRuntime, virtualRuntime } from '@cairn/kernel'
+import { Health, KERNEL_METRICS, Shutdown } from '@cairn/kernel'
+import { type VirtualRuntime, virtualRuntime } from '@cairn/kernel/testing'
 import type { z } from 'zod'
 import { NO_CAPABILITIES } from '../authorizer.ts'
 import { type IngressConfig, ingressSection } from '../config.ts'
 import { inlineInflate } from '../inflate.ts'
 import { Ingress, type IngressOptions } from '../ingress.ts'
-import { type IngressRequest, type IngressResponse, isStream } from '../message.ts'
+import { type IngressRequest, type IngressResponse, isStream, json } from '../message.ts'
 import { INGRESS_METRICS } from '../metrics.ts'
-import { json } from '../reply.ts'
 import { defineRoutes, type Route, route } from '../route.ts'
 
 export type ConfigInput = z.input<ReturnType<typeof ingressSection>>
@@ -75,7 +75,7 @@ export function requestOf(request: Partial<IngressRequest> = {}): IngressRequest
     headers: ['Host', 'localhost'],
     body: undefined,
     peer: { address: '127.0.0.1', kind: 'tcp' },
-    door: 'service',
+    listenerKind: 'service',
     crowded: false,
     signal: new AbortController().signal,
     ...request,

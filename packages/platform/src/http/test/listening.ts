@@ -1,10 +1,11 @@
 /** An ingress behind a real socket, on the real clock, with everything it leaves behind checked at the end. */
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
-import { Health, leaks, MemoryLog, MemoryMetrics, type Runtime, Shutdown, systemRuntime } from '@cairn/kernel'
+import { Health, MemoryLog, MemoryMetrics, type Runtime, Shutdown, systemRuntime } from '@cairn/kernel'
+import { leaks } from '@cairn/kernel/testing'
 import { NO_CAPABILITIES } from '../authorizer.ts'
 import { Ingress, type IngressOptions } from '../ingress.ts'
-import type { ListenAddress } from '../listen-address.ts'
+import type { ListenAddress } from '../listener.ts'
 import { type NodeListener, serveNode } from '../node-listener.ts'
 import { defineRoutes, type Route } from '../route.ts'
 import { type ConfigInput, HELLO, ingressConfig, METRICS } from './fixture.ts'
@@ -46,7 +47,14 @@ export async function listening(options: ListeningOptions = {}): Promise<Listeni
     ops: { health: new Health([]), version: { service: 'test' }, metricsText: () => '' },
     ...rest,
   })
-  const listener = await serveNode({ runtime, ingress, config, address, door: 'service', insecurePublic: false })
+  const listener = await serveNode({
+    runtime,
+    ingress,
+    config,
+    address,
+    listenerKind: 'service',
+    insecurePublic: false,
+  })
   const connect = async (localAddress?: string): Promise<RawClient> => {
     const place = address.kind === 'unix' ? { path: address.path } : { host: address.host, port: listener.port }
     return await RawClient.open({ ...place, ...(localAddress === undefined ? {} : { localAddress }) })

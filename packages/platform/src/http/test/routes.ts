@@ -1,7 +1,6 @@
 /** Routes that show every way a request can go. */
 import { z } from 'zod'
-import type { IngressRequest } from '../message.ts'
-import { json } from '../reply.ts'
+import { type IngressRequest, json } from '../message.ts'
 import { type Route, route } from '../route.ts'
 import { HELLO } from './fixture.ts'
 

@@ -1,5 +1,4 @@
 /** What the tests run on worker threads. */
-
 import { threadId } from 'node:worker_threads'
 import { CairnError } from '@cairn/kernel'
 

@@ -1,0 +1,2 @@
+/** What tests and tools use and the product does not. */
+export { nodeClient } from './node-client.ts'

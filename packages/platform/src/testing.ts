@@ -1,0 +1,13 @@
+/** What tests and tools use and the product does not. */
+export { renderConfigReference } from './config/reference.ts'
+export type { DiskLock } from './disk/disk.ts'
+export { diskError, diskFailure, fileFailed, locked, shortWrite } from './disk/disk.ts'
+export { type DirectoryNode, FileBytes, type FileNode, FileTree, type TreeNode } from './disk/file-tree.ts'
+export { type Authorizer } from './http/authorizer.ts'
+export { inlineInflate } from './http/inflate.ts'
+export { isStream } from './http/message.ts'
+export { serveNode } from './http/node-listener.ts'
+export { openApi } from './http/openapi.ts'
+export { renderRoutes } from './http/route-docs.ts'
+export { openReply, runTask } from './workers/thread-reply.ts'
+export { type Thread, type ThreadRequest, WorkerPool } from './workers/worker-pool.ts'

@@ -1,3 +1,0 @@
-import { testKillSlice } from './kill-slice.ts'
-
-testKillSlice(4)

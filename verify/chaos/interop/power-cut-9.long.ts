@@ -1,3 +1,0 @@
-import { testPowerCutSlice } from './power-cut-slice.ts'
-
-testPowerCutSlice(9)

@@ -1,6 +1,0 @@
-import { test } from 'node:test'
-import { killCampaign } from './kill-campaign.ts'
-
-test('kill -9 of a registry, most of them at entries-synced: what was said is true, nothing twice', async (t) => {
-  t.diagnostic(await killCampaign('entries-synced', 1100))
-})
