@@ -87,8 +87,8 @@ test('a share of shards is no copy: the newest put says which of the two the obj
 })
 
 test('a delete goes to whoever has an older copy, and to enough others to remember it', () => {
-  assert.deepEqual(stepsOf([target('a', GONE), target('b', OBJECT), target('c', ABSENT)]), ['bury 6 at b'])
-  assert.deepEqual(stepsOf([target('a', GONE), target('b', ABSENT), target('c', ABSENT)]), ['bury 6 at b'])
+  assert.deepEqual(stepsOf([target('a', GONE), target('b', OBJECT), target('c', ABSENT)]), ['delete 6 at b'])
+  assert.deepEqual(stepsOf([target('a', GONE), target('b', ABSENT), target('c', ABSENT)]), ['delete 6 at b'])
   assert.deepEqual(stepsOf([target('a', GONE), target('b', GONE), target('c', ABSENT)]), [])
 })
 
