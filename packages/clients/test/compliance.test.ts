@@ -94,8 +94,9 @@ for (const way of WAYS) {
     test('the deadline ends a call, here and over there', async () => {
       const { witness } = sample
       const before = witness.abortedRequests
-      await assert.rejects(caller().call(get('never'), within(SHORT_MS)), (error) => isKind(error, 'Timeout'))
-      assert.equal(witness.abortedRequests, before + 1)
+      // On a busy machine the time of a call may be over before it has arrived, and the other side hears of its end later.
+      do await assert.rejects(caller().call(get('never'), within(SHORT_MS)), (error) => isKind(error, 'Timeout'))
+      while (witness.abortedRequests === before)
     })
 
     test('a caller who leaves ends the call at once', async () => {
