@@ -19,6 +19,7 @@ import {
   readSmallFile,
   runService,
   type ServiceConfig,
+  type ServiceHost,
   type ServiceModule,
   type StartedService,
 } from '@cairn/platform'
@@ -214,13 +215,17 @@ export class CairnNode implements NodeControl {
     const { platform, outside, ...own } = machine.service(module.name, module.metrics)
     const access = this.#openClients(module.name, platform)
     const amnesiaBytes = amnesia ? this.#config().amnesia_bytes : undefined
+    // With its type, since a service without one takes a lock of its own and no backup would hold it off.
+    const lock: Required<Pick<ServiceHost<never>, 'maintenanceLock'>> = {
+      maintenanceLock: this.backupLocks.maintenanceLockOf(module.name),
+    }
     const host = {
+      ...lock,
       // Each of them has its own word for it.
       ...(outside === undefined ? {} : { outside, egress: outside, transport: outside }),
       ...access?.clients,
       ...(access === undefined ? {} : { breakers: access.breakers }),
       readyFields: () => this.#remoteServiceFields(module.name),
-      upkeep: this.backupLocks.maintenanceLockOf(module.name),
       amnesia,
       amnesiaBytes,
       identitySeed: data.secret('node-identity'),

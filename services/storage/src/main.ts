@@ -33,7 +33,7 @@ import { compactor, sweeper } from './tasks/rounds.ts'
 // Every task of the storage service but those that all services have.
 
 export function startTasks(
-  { platform, config, maintenanceLock: upkeep = new MaintenanceLock() }: ServiceHost<StorageConfig>,
+  { platform, config, maintenanceLock = new MaintenanceLock() }: ServiceHost<StorageConfig>,
   parts: StorageParts,
   supervisor: Supervisor,
   health: Health,
@@ -46,8 +46,8 @@ export function startTasks(
   supervisor.start('placement-client', placementClient(parts.placement, parts.replication, onChange))
   supervisor.start('repair-planner', repairPlanner(platform, parts, intervalMs))
   supervisor.start('repair-worker', repairWorker(platform, parts, bytesPerSecond), pools.repair)
-  supervisor.start('sweeper', sweeper(platform, parts.drives, upkeep, intervalMs))
-  supervisor.start('compactor', compactor(platform, parts.drives, upkeep, intervalMs))
+  supervisor.start('sweeper', sweeper(platform, parts.drives, maintenanceLock, intervalMs))
+  supervisor.start('compactor', compactor(platform, parts.drives, maintenanceLock, intervalMs))
   supervisor.start('scrubber', parts.scrubs.run)
   supervisor.start('drive-watcher', driveWatcher(platform, parts.drives, { health, onChange }))
 }

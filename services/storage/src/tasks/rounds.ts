@@ -7,13 +7,18 @@ import type { Drives } from '../targets/drives.ts'
 const PAGE = 512
 
 /** Removes, round after round and drive after drive, chunks that no object refers to and no upload keeps. */
-export function sweeper(platform: Platform, drives: Drives, upkeep: MaintenanceLock, intervalMs: number): TaskBody {
+export function sweeper(
+  platform: Platform,
+  drives: Drives,
+  maintenanceLock: MaintenanceLock,
+  intervalMs: number,
+): TaskBody {
   return everyRound(platform, intervalMs, async (signal) => {
     for (const drive of drives.open) {
       let isOver = false
       while (!isOver && !signal.aborted) {
         const { storage } = drive.contents
-        const report = await upkeep.work(async () => await storage.sweeper.sweep(PAGE, signal), { signal })
+        const report = await maintenanceLock.work(async () => await storage.sweeper.sweep(PAGE, signal), { signal })
         if (report.removed > 0) platform.metrics.count('swept_chunks_total', {}, report.removed)
         isOver = report.isOver
       }
@@ -24,12 +29,17 @@ export function sweeper(platform: Platform, drives: Drives, upkeep: MaintenanceL
 }
 
 /** Rewrites, round after round and drive after drive, segments that are mostly dead. */
-export function compactor(platform: Platform, drives: Drives, upkeep: MaintenanceLock, intervalMs: number): TaskBody {
+export function compactor(
+  platform: Platform,
+  drives: Drives,
+  maintenanceLock: MaintenanceLock,
+  intervalMs: number,
+): TaskBody {
   return everyRound(platform, intervalMs, async (signal) => {
     for (const drive of drives.open) {
       while (!signal.aborted) {
         const { storage } = drive.contents
-        const done = await upkeep.work(async () => await storage.compactor.compactOne(), { signal })
+        const done = await maintenanceLock.work(async () => await storage.compactor.compactOne(), { signal })
         if (done === undefined) break
         platform.metrics.count('compacted_bytes_total', {}, done.freedBytes)
         platform.log.info({ ...done }, 'segment compacted')
@@ -62,7 +72,7 @@ function everyRound(platform: Platform, intervalMs: number, round: (signal: Abor
         await round(draining)
       } catch (error) {
         if (!canWait(error)) throw error
-        platform.log.warn({ error }, 'a round of upkeep was put off')
+        platform.log.warn({ error }, 'a round of maintenance was put off')
       }
     }
   }
