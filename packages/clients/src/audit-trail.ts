@@ -103,7 +103,7 @@ export interface AuditAnchor {
 export type AuditVerdict =
   | {
       readonly tag: 'sound'
-      /** Lines the chain has had, those that were let go of included. */
+      /** Lines the chain has had, removed ones included. */
       readonly count: number
       /** The first line that is still here. */
       readonly first: number

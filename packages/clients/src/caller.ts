@@ -76,7 +76,7 @@ export interface Call<T> {
   /** A label: the name of the client's method. */
   readonly operation: string
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
-  /** Below the base, without a leading slash; variable parts are escaped by whoever builds it. */
+  /** Below the base, without a leading slash; the caller escapes variable parts. */
   readonly path: string
   /** Sending it twice is the same as once, so it may be tried again. */
   readonly idempotent: boolean
@@ -151,7 +151,7 @@ export class Caller {
     })
     const isAnswer = response.status < 400 || call.answers?.includes(response.status) === true
     if (!isAnswer) throw await readProblem(response, target)
-    // Followed, it would carry the request to somewhere nobody named.
+    // Following it would send the request to a host the caller never named.
     if (response.status >= 300 && response.status < 400 && response.status !== 304) {
       response.body.cancel()
       throw badAnswer(`sends elsewhere (${response.status}), which is not followed`)

@@ -38,7 +38,7 @@ export class InProcessTransport implements Transport {
     }
   }
 
-  /** Ends what is under way. The service itself is closed by whoever started it. */
+  /** Aborts the calls under way. The service stays open: its owner closes it. */
   async close(): Promise<void> {
     this.#closing.abort(new CairnError('Canceled', 'The client is closed.'))
     await Promise.resolve()
@@ -69,7 +69,7 @@ function asIncomingResponse(response: IngressResponse, cancel: Cancel): Incoming
   if (isStream(body)) return { status, headers, body: streamBody(body, cancel) }
   cancel[Symbol.dispose]()
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  // Whoever reads this may keep it; the service's own buffer goes back to where it belongs.
+  // The caller may keep these bytes; the service's own buffer returns to its pool.
   const own = held === undefined ? bytes : bytes?.slice()
   held?.[Symbol.dispose]()
   return { status, headers, body: wholeBody(own) }
@@ -118,7 +118,7 @@ function streamBody(source: AsyncIterable<Uint8Array>, cancel: Cancel): Incoming
   }
 }
 
-/** An answer nobody waits for any more still holds its place in the service until its body is let go. */
+/** Ends an answer no caller waits for: until its body is released it keeps its place in the service. */
 function discard({ body, held }: IngressResponse): void {
   held?.[Symbol.dispose]()
   if (isStream(body)) body[Symbol.asyncIterator]().return?.().then(ignore, ignore)

@@ -1,6 +1,6 @@
 /**
- * What a key means and who holds an address, as another service or the command line asks for it. What comes back has
- * the form it must have; a proof stays the bytes it came as, for whoever holds a trust file (`verifyProof` of `names`).
+ * The client of the index: its answers, each checked for its form, and the calls for them. A proof keeps the bytes it
+ * came as, so that a caller with a trust file can verify it (`verifyProof` of `names`).
  */
 import { isKind } from '@cairn/kernel'
 import type { IncomingResponse } from '@cairn/platform'
@@ -20,7 +20,7 @@ import {
   texts,
 } from './response-body.ts'
 
-// What the index answers, read field by field. Fields we do not know are left aside: answers may grow.
+// Answers, read field by field. Unknown fields are ignored: answers may grow.
 
 /** Where the index has an answer from. */
 export type ResolutionSource = 'cache' | 'registry' | 'db' | 'dht'
@@ -57,7 +57,7 @@ export interface ProviderSet {
   readonly cid: Address
   /** Best first. */
   readonly providers: readonly RankedProvider[]
-  /** How the lookup went; absent where nobody was asked. */
+  /** How the lookup went; absent where no peer was asked. */
   readonly hedge?: Hedge
 }
 
@@ -94,7 +94,7 @@ function readResolution(key: string): IndexReader<Resolution> {
     const fields = await readObject(response, RESOLUTION_BYTES_MAX)
     if (fields['key'] !== key) throw badAnswer('is about another key')
     const manifest = address(fields, 'manifest_cid')
-    // An address means itself: whoever says otherwise is not worth asking.
+    // An address means itself: an answer that says otherwise is wrong.
     if (key.startsWith('b3:') && manifest !== key) throw badAnswer('gives an address another meaning than itself')
     return {
       key,
@@ -174,9 +174,9 @@ export interface ProvidersOptions {
 }
 
 export interface IndexClient {
-  /** What `name:…` or `b3:…` means; undefined if nobody knows. */
+  /** Returns what `name:…` or `b3:…` means; undefined if not found. */
   resolve(key: string, options: IndexResolveOptions, context: CallContext): Promise<Resolution | undefined>
-  /** Who holds an address, best first; nobody where none is known. */
+  /** Returns the providers of an address, best first; empty where none is known. */
   providers(cid: Address, options: ProvidersOptions, context: CallContext): Promise<ProviderSet>
   peers(context: CallContext): Promise<KnownPeers>
   /** Hands over signed provider records, byte for byte; says which were not taken, and why. */

@@ -29,9 +29,9 @@ export interface PageRequest {
 export interface InteropClient {
   /** The next message of the topic; nothing if none comes within so many seconds. Not repeated: each is a delivery. */
   lease(topic: string, waitSeconds: number, context: CallContext): Promise<LeasedMessage | undefined>
-  /** The message is done; `Conflict` `lease_lost` for whoever does not hold it any more. */
+  /** Acknowledges the message; `Conflict` `lease_lost` for a consumer that no longer holds the lease. */
   ack(topic: string, receipt: LeaseReceipt, context: CallContext): Promise<void>
-  /** The message is for somebody else. */
+  /** Gives the message back, for another consumer. */
   nack(topic: string, receipt: LeaseReceipt, context: CallContext): Promise<void>
   /** Messages that are not dead, without taking any. */
   peek(topic: string, page: PageRequest, context: CallContext): Promise<MailboxPage>

@@ -1,6 +1,6 @@
 /**
- * Names, their history and the log that proves it, as another service or the command line asks for them. What comes
- * back has the form it must have; whether to believe it is for whoever holds a trust file (`verifyProof` of `names`).
+ * The client of the registry: names, their history and the log that proves it. Each answer is checked for its form;
+ * a caller with a trust file decides whether to believe it (`verifyProof` of `names`).
  */
 import { isKind } from '@cairn/kernel'
 import {

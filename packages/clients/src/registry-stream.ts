@@ -1,8 +1,8 @@
 /**
  * The registry's stream of versions, over as many connections as it takes.
  *
- *     connection 1   5 6 7 ✕                    what was heard last is told to the next connection,
- *     connection 2         └─▶ 8 9 ✕            so that nothing is missed and nothing heard twice
+ *     connection 1   5 6 7 ✕                    each connection continues after the last version received,
+ *     connection 2         └─▶ 8 9 ✕            so that none is missed and none comes twice
  *     connection 3               └─▶ compacted: HEAD is 4012
  */
 import { isKind, sleep } from '@cairn/kernel'
@@ -63,7 +63,7 @@ async function* eventsOf(body: IncomingBody): AsyncGenerator<RegistryEvent> {
       yield event === 'registry.update' ? { tag: 'update', facts } : { tag: 'compacted', head: facts }
     }
   } catch (error) {
-    // Broken off or out of time: whoever asked is not, and goes on with another connection.
+    // The connection broke or timed out, the caller did not: it continues on another one.
     if (!isKind(error, 'Timeout')) throw error
   }
 }

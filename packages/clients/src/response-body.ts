@@ -1,8 +1,7 @@
+/** Reads the body of an answer up to a bound, and its fields, each of which must have its form, else `bad_answer`. */
 import { CairnError } from '@cairn/kernel'
 import type { IncomingResponse } from '@cairn/platform'
 import { type Address, parseAddress } from '@cairn/wire'
-
-// The fields of an answer, each of the form it must have, else `bad_answer`.
 
 export type JsonFields = Readonly<Record<string, unknown>>
 
@@ -54,7 +53,7 @@ export function address(fields: JsonFields, name: string): Address {
   }
 }
 
-/** Reads all of a body. A longer one is given up and refused. */
+/** Reads a whole body; refuses a longer one. */
 export function bytesUpTo(bytesMax: number): (response: IncomingResponse) => Promise<Uint8Array> {
   return async ({ body }) => {
     const pieces: Uint8Array[] = []
@@ -74,7 +73,7 @@ export function bytesUpTo(bytesMax: number): (response: IncomingResponse) => Pro
   }
 }
 
-/** All of a body as text. A longer one is given up and refused. */
+/** Reads a whole body as text; refuses a longer one. */
 export async function readText({ body }: IncomingResponse, bytesMax: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -88,7 +87,7 @@ export async function readText({ body }: IncomingResponse, bytesMax: number): Pr
   return text + decoder.decode()
 }
 
-/** The JSON object a body holds. */
+/** Reads the JSON object in a body. */
 export async function readObject(response: IncomingResponse, bytesMax: number): Promise<Record<string, unknown>> {
   const text = await readText(response, bytesMax)
   let value: unknown
@@ -101,13 +100,13 @@ export async function readObject(response: IncomingResponse, bytesMax: number): 
   return value as Record<string, unknown>
 }
 
-/** For answers that say nothing but that it was done. */
+/** Cancels the body of an answer that only confirms. */
 export async function readNothing({ body }: IncomingResponse): Promise<void> {
   body.cancel()
   await Promise.resolve()
 }
 
-/** The other side speaks, but not as agreed. */
+/** The error for an answer that breaks the contract. */
 export function badAnswer(why: string, cause?: unknown): CairnError {
   return new CairnError('Internal', `The answer ${why}.`, { code: 'bad_answer', status: 502, cause })
 }

@@ -1,25 +1,21 @@
 /**
- * Server-sent events out of bytes as they come: lines may be cut anywhere, even inside a character or between the two
- * bytes of a line end. What one event may cost the reader is bounded.
+ * Follows the events of a service, and parses server-sent events from bytes that may be cut anywhere, even inside a
+ * character or between the two bytes of a line end. The size of one event is bounded.
  */
 import { isKind, sleep } from '@cairn/kernel'
 import type { IncomingBody, IncomingResponse } from '@cairn/platform'
 import type { CallContext, Caller } from './caller.ts'
 import { badAnswer } from './response-body.ts'
 
-/*
- * What happens in a service, as it tells it at `/events`, over as many connections as it takes. Events are hints: `gap`
- * says that some are lost, and whoever hears it asks for the facts again.
- */
-
 /** One connection lives at most this long; the next goes on where it was. */
 const CONNECTION_MS = 60 * 60 * 1000
-/** Before trying again a server that took the connection and said nothing. */
+/** The pause before a server that accepted the connection and sent nothing is tried again. */
 const SILENT_WAIT_MS = 1000
 
 /**
- * Every event from now on, or after the one that `since` names; ends with the deadline or the signal, by its error.
- * `onOpen` hears when the first connection listens.
+ * Yields every event of a service's `/events` from now on, or after the one that `since` names, over as many
+ * connections as it takes; ends with the error of the deadline or the signal. `onOpen` is called once the first
+ * connection listens. Events are hints: `gap` says that some are lost, and its receiver asks for the facts again.
  */
 export async function* followEvents(
   caller: Caller,

@@ -1,6 +1,6 @@
 /**
- * What a node asks another that holds copies with it. All of it needs `storage:admin` there, and is about the drives of
- * that node alone: it asks nobody further.
+ * The calls between nodes that hold copies together. All need `storage:admin` and concern the called node's own drives
+ * alone: it forwards none of them.
  */
 import {
   type Address,
@@ -20,7 +20,7 @@ export type RemoteCopy =
       readonly tag: 'object'
       readonly version: number
       readonly isProved: boolean
-      /** Who holds it there, if anybody does. */
+      /** The owners that hold it there; absent if there are none. */
       readonly owners?: readonly string[]
     }
   | { readonly tag: 'tombstone'; readonly version: number }
@@ -60,7 +60,7 @@ export interface CopyClient {
   stat(address: Address, context: CallContext): Promise<RemoteFacts>
   /** Proved by the address. */
   manifest(address: Address, context: CallContext): Promise<Manifest>
-  /** As it came: whoever asks holds it against its name. */
+  /** Returns the chunk unverified: the caller checks it against its address. */
   chunk(id: Address, context: CallContext): Promise<Uint8Array>
   missing(ids: readonly Address[], place: RemoteChunkPlace, context: CallContext): Promise<readonly Address[]>
   /** One chunk; whether it was new. `Conflict` when the bytes are not what the id says. */

@@ -11,7 +11,7 @@ import { instantiateKernel, LOOKUPS, SHARDS_MAX } from './kernel.ts'
 import { type Mix, mixIn, mixPlain } from './mix.ts'
 
 /*
- * What makes one shard from others. The bytes at one place of all shards lie on a polynomial of degree below k:
+ * Interpolation makes one shard from others. The bytes at one place of all shards lie on a polynomial of degree below k:
  *
  *     shard   0    1    2   …  k−1 │  k   …  k+m−1          P(i) = the byte of shard i
  *     P(i)   data data data …  data│ parity … parity        any k points determine P, so they give every other

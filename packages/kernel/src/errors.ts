@@ -11,7 +11,7 @@ export interface ErrorRow {
   readonly code: string
   /** HTTP status, where one is ever sent. */
   readonly status: number
-  /** Who may try again: nobody, the caller as it is, or the caller after `Retry-After`. */
+  /** Whether to retry: never, as the caller decides, or after `Retry-After`. */
   readonly retry: 'never' | 'caller' | 'later'
   /** The metric that counts it; empty where the request counter is enough. */
   readonly metric: string

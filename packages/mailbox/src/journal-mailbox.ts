@@ -54,7 +54,7 @@ export class JournalMailbox extends Closeable {
     return new JournalMailbox(machine, mailbox, journal)
   }
 
-  /** Lets go of old segments while the journal is larger than this; returns how many went. */
+  /** Removes old segments while the journal is larger than this; returns how many it removed. */
   async trim(keepBytes: number): Promise<number> {
     return await this.#journal.trim(keepBytes, { living: (segment) => this.#living(segment) })
   }

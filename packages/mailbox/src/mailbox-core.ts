@@ -197,13 +197,13 @@ export function take(core: MailboxCore, topicName: string): MailboxEntry | undef
   return entry
 }
 
-/** The delivery is durable: whoever has the receipt has the message. */
+/** Leases the message, once its delivery is durable: the consumer with the receipt has it. */
 export function lease(core: MailboxCore, entry: MailboxEntry, given: MessageLease): void {
   entry.state = { tag: 'leased', lease: given }
   core.leases.add(entry)
 }
 
-/** Nobody has it any more: it is ready again, or it has had its last delivery. */
+/** Ends the lease: the message is ready again, or it has had its last delivery. */
 export function release(core: MailboxCore, entry: MailboxEntry): void {
   core.leases.delete(entry)
   if (entry.attempts < core.maxDeliveries) {

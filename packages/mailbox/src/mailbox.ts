@@ -103,7 +103,7 @@ export class Mailbox extends Closeable {
     return this.#core.byId.has(id)
   }
 
-  /** Room for messages that are about to be written; nothing if there is none. Let go of once they are, or failed. */
+  /** Room for messages that are about to be written; undefined if there is none. Released once they are written, or failed. */
   reserve(count: number): Disposable | undefined {
     if (this.#core.byId.size + this.#expected + count > this.#options.maxMessages) return undefined
     this.#expected += count
@@ -153,7 +153,7 @@ export class Mailbox extends Closeable {
     this.#runtime.metrics.count('mailbox_acks_total', { result: 'acked' })
   }
 
-  /** The message is for somebody else, at once. */
+  /** Gives the message back at once, for another consumer. */
   nack(topic: string, receipt: core.Receipt): void {
     this.#release(this.#held(topic, receipt))
     this.#runtime.metrics.count('mailbox_acks_total', { result: 'nacked' })

@@ -185,8 +185,8 @@ export class RollingJournal extends Closeable {
   }
 
   /**
-   * Lets go of the oldest segments while the journal is larger than `keepBytes`; returns how many went. Where what lives
-   * takes more than that by itself, it waits until the journal has doubled: else it would copy the same for ever.
+   * Removes the oldest segments while the journal is larger than `keepBytes`; returns how many it removed. Where live
+   * records alone take more than that, it waits until the journal has doubled: else it would copy the same for ever.
    */
   async trim(keepBytes: number, rules: TrimRules): Promise<number> {
     if (this.bytes <= Math.max(keepBytes, this.#trimAbove)) return 0
@@ -233,7 +233,7 @@ export class RollingJournal extends Closeable {
     }
   }
 
-  /** Writes the witness of what is durable by now, in the background; for an owner whose tally somebody relies on. */
+  /** Writes the witness of what is durable by now, in the background; for an owner with a tally that others rely on. */
   witnessSoon(): void {
     if (this.#isWitnessDue || this.#loss !== undefined) return
     this.#isWitnessDue = true

@@ -7,7 +7,7 @@
  *              ▲           ▲
  *          reader A     reader B            a reader at 3 has lagged by 2: told once, moved to 5
  *
- * Publishing never waits for anybody. For every reader, received + lagged + unread = published since
+ * Publishing never waits. For every reader, received + lagged + unread = published since
  * it subscribed.
  */
 import { Waiters } from './waiters.ts'
@@ -38,7 +38,7 @@ export function createBroadcast<T>(capacity: number): BroadcastCore<T> {
   return { capacity, slots, published: 0, state: 'open', waiters: new Waiters(), readers: 0 }
 }
 
-/** A new reader hears what is published from now on, or what is kept of everything from a place on. */
+/** Adds a reader of what is published from now on, or of what is kept of everything from a place on. */
 export function subscribe<T>(broadcast: BroadcastCore<T>, from = broadcast.published): BroadcastReader {
   broadcast.readers += 1
   return { place: Math.min(from, broadcast.published) }
@@ -53,7 +53,7 @@ export function publish<T>(broadcast: BroadcastCore<T>, value: T): boolean {
   return true
 }
 
-/** What this reader hears next; `undefined` means wait. Values published before the close are still heard. */
+/** Returns what this reader receives next; `undefined` means wait. Values published before the close still arrive. */
 export function tryHear<T>(broadcast: BroadcastCore<T>, reader: BroadcastReader): HearResult<T> | undefined {
   const oldest = Math.max(0, broadcast.published - broadcast.capacity)
   if (reader.place < oldest) {

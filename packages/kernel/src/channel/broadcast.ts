@@ -8,7 +8,7 @@ export interface BroadcastOptions {
   readonly capacity: number
 }
 
-/** One to many over a ring: a slow subscriber loses the oldest values, is told how many, and holds nobody up. */
+/** One to many over a ring: a slow subscriber loses the oldest values, learns how many, and delays no sender. */
 export class Broadcast<T> {
   readonly name: string
   readonly #core: core.BroadcastCore<T>

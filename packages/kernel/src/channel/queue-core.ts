@@ -9,7 +9,7 @@
  *
  * Rules:
  *  1. Sending never waits. A full queue refuses the new item, or drops its oldest normal one.
- *  2. First in, first out within a lane; the urgent lane goes first, to whoever takes from both.
+ *  2. First in, first out within a lane; a receiver of both lanes takes urgent items first.
  *  3. `reserved` slots are for urgent items alone; an urgent item is never dropped for another.
  *  4. After `close` nothing enters, and everything inside can still leave.
  *  5. `abort` empties the queue and returns what it discarded, so each item can be answered.
@@ -128,7 +128,7 @@ export function close<T>(queue: QueueCore<T>): void {
   for (const line of Object.values(queue.receivers)) line.wakeAll(CLOSED)
 }
 
-/** Forbids sends and empties the queue; returns what nobody will receive, for the caller to answer. */
+/** Forbids sends and empties the queue; returns the items no receiver will get, for the caller to answer. */
 export function abort<T>(queue: QueueCore<T>): T[] {
   const discarded = [...queue.urgent, ...queue.normal]
   while (queue.urgent.length > 0) queue.urgent.shift()

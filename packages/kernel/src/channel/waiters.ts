@@ -3,7 +3,7 @@
  *
  *     head ⇄ waiter ⇄ waiter ⇄ waiter ⇄ tail      first in, first woken
  *
- * A waiter ends once: it is woken with an outcome, or removed by whoever stopped waiting. The two are
+ * A waiter ends once: it is woken with an outcome, or removed when its task stops waiting. The two are
  * decided synchronously by whether the waiter is still linked, so an abandoned waiter can never eat
  * an item, and an item once handed over cannot be taken back by a later abort.
  */
@@ -54,7 +54,7 @@ export class Waiters<Outcome> {
     return this.#first
   }
 
-  /** Wakes the first in line with `outcome`; false when nobody waits. */
+  /** Wakes the first in line with `outcome`; false when the line is empty. */
   wakeFirst(outcome: Outcome): boolean {
     const waiter = this.#first
     if (waiter === undefined) return false
@@ -63,7 +63,7 @@ export class Waiters<Outcome> {
     return true
   }
 
-  /** Wakes everybody who waits now; a waiter added by a wake is not woken. */
+  /** Wakes every waiter there is now; one that a wake adds is not woken. */
   wakeAll(outcome: Outcome): void {
     for (let left = this.#size; left > 0; left -= 1) this.wakeFirst(outcome)
   }

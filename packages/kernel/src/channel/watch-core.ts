@@ -2,7 +2,7 @@
  * The latest value and how often it was set.
  *
  *     set ──▶ (value, version) ──▶ read at any time
- *                    └──────────▶ wakes whoever waits for a version above the one it has seen
+ *                    └──────────▶ wakes each waiter for a version above the one it has seen
  *
  * Level-triggered: a waiter says which version it has seen, so a value set before the wait began
  * counts. There is no edge to miss and nothing to consume.

@@ -7,7 +7,7 @@ export interface KernelEvents {
   /** It became ready, or is so no longer. */
   'kernel.health': { readonly service: string; readonly ok: boolean; readonly missing: readonly string[] }
   'kernel.config.updated': { readonly service: string; readonly version: number }
-  /** A task ended with an error nobody caught. */
+  /** A task ended with an uncaught error. */
   'kernel.crash': { readonly service: string; readonly task: string }
   'kernel.shutdown': { readonly service: string }
 }
@@ -33,7 +33,7 @@ export interface EventBus {
   subscribe(from?: number): Subscription<{ readonly topic: string; readonly body: unknown }>
 }
 
-/** Typed topics over the declared broadcast `events`. Events are hints: whoever must know a fact asks for it as well. */
+/** Typed topics over the declared broadcast `events`. Events are hints: a consumer that must know a fact asks for it as well. */
 export class Bus<Topics> implements EventBus {
   readonly service: string
   /** New at every start, so that a place in the stream of another life is not taken for one in this. */
@@ -46,7 +46,7 @@ export class Bus<Topics> implements EventBus {
     this.#events = openBroadcast(runtime, topology, 'events')
   }
 
-  /** Never waits and never fails; after the bus is closed nobody hears it. */
+  /** Never waits and never fails; after the bus is closed no subscriber receives the event. */
   publish(event: AnyBusEvent<Topics>): void {
     this.#events.publish(event)
   }

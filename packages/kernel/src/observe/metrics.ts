@@ -45,7 +45,7 @@ export const KERNEL_METRICS = {
   service_restarts_total: { type: 'counter', labels: ['kind'], help: 'Tasks started again after they failed.' },
   tasks_canceled_total: { type: 'counter', labels: ['kind'], help: 'Tasks that ended because they were asked to.' },
   tasks_aborted_total: { type: 'counter', labels: ['kind'], help: 'Tasks aborted at the drain deadline.' },
-  tasks_panicked_total: { type: 'counter', labels: ['kind'], help: 'Tasks that ended with an error nobody caught.' },
+  tasks_panicked_total: { type: 'counter', labels: ['kind'], help: 'Tasks that ended with an uncaught error.' },
   tasks_abandoned_total: {
     type: 'counter',
     labels: ['kind'],
@@ -59,7 +59,7 @@ export const KERNEL_METRICS = {
   },
   breaker_open_total: { type: 'counter', labels: ['target'], help: 'Times a breaker opened, by configured target.' },
   breaker_state: { type: 'gauge', labels: ['target', 'state'], help: '1 for the state a breaker is in, else 0.' },
-  internal_errors_total: { type: 'counter', labels: ['kind'], help: 'Defects: errors nobody expected.' },
+  internal_errors_total: { type: 'counter', labels: ['kind'], help: 'Defects: unexpected errors.' },
 } as const satisfies MetricTable
 
 /** Throws unless the table declares this name with this type and exactly these labels. */
@@ -109,7 +109,7 @@ export class MemoryMetrics implements Metrics {
   }
 }
 
-/** The labels in order of their names: whoever counts may name them in any. */
+/** The key of a series: its labels sorted by name, so that callers may pass them in any order. */
 function seriesKey(name: string, labels: Labels): string {
   const names = Object.keys(labels)
   if (names.length > 1) names.sort()

@@ -61,7 +61,7 @@ const RENDERED = [
   '| --- | --- | --- | --- | --- | --- | --- |',
   '| `work` | queue | 512 (64 reserved) | `listener`, `supervisor` | `get-worker` | reject: 429 Busy | Requests. |',
   '| `audit` | queue | 8 | `get-worker` | `listener` | drop-oldest: a warning | Lines. |',
-  '| `events` | broadcast | 1024 | `get-worker`, `listener` | `listener`, `get-worker` | drop-oldest: the subscriber is told how many | Hints. |',
+  '| `events` | broadcast | 1024 | `get-worker`, `listener` | `listener`, `get-worker` | drop-oldest: the subscriber learns how many | Hints. |',
   '| `config` | watch | 1 | `listener`, `supervisor` | `get-worker`, `listener` | last write wins | The configuration. |',
   '',
   '## Flow',

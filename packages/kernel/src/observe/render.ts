@@ -35,7 +35,7 @@ function channelTable({ queues, broadcasts, watches }: Topology): string {
         capacity,
         names(from),
         names(to),
-        'drop-oldest: the subscriber is told how many',
+        'drop-oldest: the subscriber learns how many',
         sentence(row),
       ]
     }),

@@ -42,9 +42,9 @@ test('channels open with their declared shape, and only declared ones open', () 
       ['queue', 'work', 512],
     ],
   )
-  // @ts-expect-error A queue nobody declared.
+  // @ts-expect-error An undeclared queue.
   assert.throws(() => openQueue(runtime, SAMPLE, 'secret'), /declares no queue secret/)
-  // @ts-expect-error A broadcast nobody declared.
+  // @ts-expect-error An undeclared broadcast.
   assert.throws(() => openBroadcast(runtime, SAMPLE, 'secret'), /declares no broadcast secret/)
   work.close()
   events.close()

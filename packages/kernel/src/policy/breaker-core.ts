@@ -11,8 +11,8 @@
  * Only the janitor calls `record` and `tick`. Callers only ask `admit`, which takes one of the probes
  * the janitor laid out when it opened halfway. Each change of state begins a new round, and an outcome
  * counts only in the round its call was admitted in: an answer that comes late says nothing about now.
- * A probe has a cooldown to be reported, counted from when it went out: however long nobody asks, a target
- * that answers its probes is closed in the end.
+ * A probe must be reported within one cooldown, counted from when it went out: however rare the calls, the
+ * breaker of a target that answers its probes closes in the end.
  */
 
 export interface BreakerPolicy {

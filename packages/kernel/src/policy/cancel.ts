@@ -45,13 +45,13 @@ export class Cancel implements Disposable {
     return this.#controller.signal
   }
 
-  /** Fires the signal, once; and lets go of parents and timer. */
+  /** Fires the signal, once, and detaches from parents and timer. */
   abort(reason?: unknown): void {
     this[Symbol.dispose]()
     this.#controller.abort(reason)
   }
 
-  /** Lets go of parents and timer; the signal will not fire any more on their account. */
+  /** Detaches from parents and timer: they no longer fire the signal. */
   [Symbol.dispose](): void {
     this.#timer?.cancel()
     this.#timer = undefined

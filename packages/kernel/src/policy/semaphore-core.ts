@@ -1,6 +1,6 @@
 /**
  * Permits and a fair line for them. A released permit goes to the first in line, never past it:
- * while anybody waits, `tryAcquire` fails even if a permit is free for a moment.
+ * while a task waits, `tryAcquire` fails even if a permit is free for a moment.
  */
 import { Waiters } from '../channel/waiters.ts'
 
@@ -24,6 +24,6 @@ export function tryAcquire(semaphore: SemaphoreCore): boolean {
 /** Gives the permit to the first in line, or puts it back. */
 export function release(semaphore: SemaphoreCore): void {
   if (semaphore.line.wakeFirst(undefined)) return
-  if (semaphore.available === semaphore.permits) throw new Error('A permit was released that nobody held.')
+  if (semaphore.available === semaphore.permits) throw new Error('No permit is taken; release each permit once.')
   semaphore.available += 1
 }

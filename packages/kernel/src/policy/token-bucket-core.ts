@@ -45,7 +45,7 @@ export function tryTake(bucket: BucketCore, amount: number, now: number): boolea
   return true
 }
 
-/** Milliseconds until `amount` will be there if nobody takes before. */
+/** Milliseconds until `amount` is available if no other task takes before. */
 export function waitMs(bucket: BucketCore, amount: number, now: number): number {
   refill(bucket, now)
   return Math.max(0, Math.ceil((amount * 1000 - bucket.level) / bucket.rate))

@@ -15,12 +15,12 @@ export class TokenBucket {
     this.#core = core.createBucket(shape, clock.now())
   }
 
-  /** Takes now or not at all; never past somebody who waits. */
+  /** Takes now or not at all; never ahead of a waiting task. */
   tryTake(amount = 1): boolean {
     return this.#turn.available > 0 && core.tryTake(this.#core, amount, this.#clock.now())
   }
 
-  /** Takes as soon as the budget allows; a canceled wait takes nothing and holds nobody up. */
+  /** Takes as soon as the budget allows; a canceled wait takes nothing and delays no other task. */
   async take(amount: number, options: WaitOptions = {}): Promise<void> {
     using _turn = await this.#turn.acquire(options)
     while (!core.tryTake(this.#core, amount, this.#clock.now())) {

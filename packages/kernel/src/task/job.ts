@@ -21,14 +21,14 @@ export interface JobOptions {
   readonly lane?: Lane
 }
 
-/** Accepted work: it ends exactly once, whoever ends it. */
+/** Accepted work: it ends exactly once, by its worker or by its caller. */
 export class Job<Input, Output> {
   readonly input: Input
   readonly deadline: Deadline
   readonly #reply = Promise.withResolvers<Output>()
   readonly #caller: AbortSignal | undefined
   #timer: Timer | undefined
-  /** Made for whoever asks for the signal: most work is done before anybody would. */
+  /** Created when a worker asks for the signal: most work ends without one. */
   #controller: AbortController | undefined
   #failure: CairnError | undefined
   #ended = false
@@ -75,7 +75,7 @@ export class Job<Input, Output> {
     this.#reply.reject(error)
   }
 
-  /** Nobody will work on it. */
+  /** Fails the job with `Canceled`: no worker will take it. */
   cancel(): void {
     this.fail(
       new CairnError('Canceled', 'The service stopped before this was done; ask again.', { retryAfterMs: 1000 }),

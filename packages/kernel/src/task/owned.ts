@@ -9,8 +9,8 @@ export interface OwnedSnapshot<T> {
 type Synchronous<R> = R extends PromiseLike<unknown> ? never : R
 
 /**
- * State with one owner. Nobody sees it half-changed, because it only changes inside a synchronous
- * step: read a snapshot, think for as long as you like, then `commit` against the version you read.
+ * State with one owner. No task sees it half-changed, because it changes only inside a synchronous
+ * step: read a snapshot, take any time to decide, then `commit` against the version you read.
  */
 export class Owned<T> {
   #value: T
@@ -31,7 +31,7 @@ export class Owned<T> {
     return this.#replace(next as T)
   }
 
-  /** Replaces the value if nobody did since `version` was read; `undefined` when the version is stale. */
+  /** Replaces the value if `version` is still the current one; returns `undefined` when it is stale. */
   commit(version: number, next: T): OwnedSnapshot<T> | undefined {
     if (version !== this.#version) return undefined
     if (isThenable(next)) throw new CairnError('Internal', 'Owned.commit was given a promise.')

@@ -1,7 +1,7 @@
 import { Cancel, type CancelOptions } from '../policy/cancel.ts'
 import type { Runtime } from '../runtime.ts'
 
-/** Work under way. Nobody has to await `result`: the scope does. */
+/** Work under way. The scope awaits `result`; no other task has to. */
 export interface Task<T> {
   readonly name: string
   readonly result: Promise<T>
@@ -29,7 +29,7 @@ export class Scope implements AsyncDisposable {
     return this.#cancel.signal
   }
 
-  /** Starts `run` now. Its failure ends the scope, whether or not anybody looks at the result. */
+  /** Starts `run` now. Its failure ends the scope, even if no task awaits the result. */
   spawn<T>(name: string, run: (signal: AbortSignal) => Promise<T>): Task<T> {
     const result = Promise.try(run, this.signal)
     const child = result.then(

@@ -49,7 +49,7 @@ export function dependentDone(shutdown: ShutdownCore, name: string): void {
   shutdown.dependents.delete(name)
 }
 
-/** Whether new work is taken: from everybody while running, then only from a service in front that still drains. */
+/** Whether new work is taken: from every caller while running, then only from a service in front that still drains. */
 export function takesWork(shutdown: ShutdownCore, from: 'outside' | 'dependent'): boolean {
   if (shutdown.phase === 'running') return true
   return shutdown.phase === 'draining' && from === 'dependent' && shutdown.dependents.size > 0

@@ -27,7 +27,7 @@ export class Shutdown {
     return this.#abort.signal
   }
 
-  /** True from the moment on when nothing new is accepted from anybody, level-triggered. */
+  /** True from the moment on when nothing new is accepted, level-triggered. */
   get closedToWork(): Watching<boolean> {
     return this.#closedToWork
   }

@@ -31,7 +31,7 @@ export type TaskBody = (context: TaskContext) => Promise<void>
 export interface SupervisorOptions {
   /** How long accepted work may take to finish once shutdown begins. */
   readonly drainDeadlineMs: number
-  /** A task ended with an error nobody caught. */
+  /** A task ended with an uncaught error. */
   readonly onCrash?: (task: string) => void
   /** A task failed too often; the service is going down because of it. */
   readonly onFatal?: (task: string, error: unknown) => void
