@@ -116,7 +116,7 @@ export interface Crypto {
   equal(a: Uint8Array, b: Uint8Array): boolean
   /** A 32-byte Ed25519 seed's public key. */
   ed25519PublicKey(seed: Uint8Array): Uint8Array
-  /** Signs with this seed; making the key costs as much as a signature, so whoever signs often keeps the signer. */
+  /** Returns a signer for this seed. Making the key costs as much as a signature, so a frequent caller keeps the signer. */
   ed25519Signer(seed: Uint8Array): Sign
   ed25519Verify(publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean
   /** A 32-byte ML-DSA-44 seed's public key. ML-DSA-44 here is FIPS 204's pure form with an empty context. */

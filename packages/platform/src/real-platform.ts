@@ -9,10 +9,10 @@ import { RealProcess } from './process/process.ts'
 import { ChildThread, RealThread } from './workers/threads.ts'
 import { WorkerPool, type Workers } from './workers/worker-pool.ts'
 
-/** What the services of one process share. Whoever made it closes it, after everything that uses it. */
+/** What the services of one process share. Its creator closes it, after everything that uses it. */
 export interface SharedResources {
   readonly workers: Workers
-  /** Threads serve where nobody reads files of strangers. */
+  /** Defaults to threads, which serve where no files of strangers are read. */
   readonly isolated?: Workers
   readonly transport: Transport
   readonly lookup: Lookup

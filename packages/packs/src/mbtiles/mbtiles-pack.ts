@@ -1,6 +1,7 @@
 /**
- * Reads tiles of an MBTiles file: a SQLite database somebody else made, so every question is asked in
- * another process, which is killed at the deadline. `tiles` may be a table or a view; rows count from the south.
+ * Reads the tiles of an MBTiles file and finds their type. The file is a SQLite database from a stranger, so every
+ * query runs in another process, which is killed at the deadline. `tiles` may be a table or a view; rows count from
+ * the south.
  */
 import { CairnError, type Deadline } from '@cairn/kernel'
 import { type Disk, type DiskFile, IDENTIFY_FILE, QUERY_SQLITE, type SqliteRow, type Workers } from '@cairn/platform'
@@ -20,7 +21,7 @@ import {
   ZOOM_MAX,
 } from '../pack.ts'
 
-// What kind of bytes the tiles of an MBTiles file are: as its metadata says, and where that says nothing, as they look.
+// The type of the tiles: as the metadata says, else as their first bytes show.
 
 /** As makers of such files write it: a word, or a media type. */
 const BY_FORMAT: ReadonlyMap<string, TileTypeName> = new Map<string, TileTypeName>([
@@ -50,7 +51,7 @@ const SNIFFED_BYTES = 16
 const ascii = (bytes: Uint8Array, from: number, text: string): boolean =>
   new TextDecoder('latin1').decode(bytes.subarray(from, from + text.length)) === text
 
-/** What begins like this. A compressed tile is a vector tile: images and JSON are not stored that way. */
+/** The type of a tile that begins like this. A compressed one is a vector tile: images and JSON are not stored that way. */
 function sniffedType(bytes: Uint8Array): TileTypeName {
   const [first, second, third] = bytes
   if (first === 0x89 && ascii(bytes, 1, 'PNG')) return 'png'

@@ -1,16 +1,8 @@
-/**
- * A directory: which runs of tile ids are where. Four columns of varints, one after the other.
- *
- *     count │ id deltas … │ run lengths … │ lengths … │ offsets …
- *
- * A run length of 0 points to a leaf directory; else that many tiles in a row have the same bytes. An offset of 0
- * means "right after the one before", any other is one more than itself. Everything is held against the section it
- * must lie in before it is used once.
- */
+/** The binary format of PMTiles archives: tile ids along the Hilbert curve, the header, and the directories. */
 import { corrupt, type PackFacts, TILE_BYTES_MAX, type TileCoding, type TileTypeName, ZOOM_MAX } from '../pack.ts'
 
 /*
- * Where a tile stands in the order of the archive: all tiles of lower zooms, then its place on the Hilbert curve.
+ * Tile ids: the order of tiles in the archive, all of lower zooms first, then by their place on the Hilbert curve.
  *
  *     zoom 1:   0,0 → 0,1 → 1,1 → 1,0     ids 1 2 3 4, after the one tile of zoom 0
  */
@@ -60,8 +52,8 @@ function turned(side: number, x: number, y: number, right: number, below: number
   return [row, column]
 }
 
-/**
- * The first 127 bytes of a PMTiles archive: where its parts are and what its tiles are.
+/*
+ * The header, the first 127 bytes: where the parts of the archive are and what its tiles are.
  *
  *     0      8        24         40       56      72      96  97  98  99  100 101 102     118        127
  *     magic  root     metadata   leaves   tiles   counts  cl  ic  tc  tt  min max bounds  center
@@ -96,7 +88,7 @@ export interface Header {
   readonly facts: PackFacts
 }
 
-/** Reads a header of a file with this many bytes; `pack_corrupt` with what is wrong. */
+/** Decodes the header of a file with this many bytes; `pack_corrupt` says what is wrong. */
 export function decodeHeader(bytes: Uint8Array, fileBytes: number): Header {
   if (bytes.length < HEADER_BYTES) throw corrupt(`The file is too short for an archive: ${bytes.length} bytes.`)
   if (MAGIC.some((byte, at) => bytes[at] !== byte)) throw corrupt('The file does not begin like a PMTiles archive.')
@@ -153,7 +145,17 @@ function placesOf(view: DataView): Pick<PackFacts, 'bounds' | 'center'> {
   }
 }
 
-/** An opened directory takes 32 bytes for each entry: a million is a file that means harm. */
+/*
+ * A directory: which runs of tile ids are where. Four columns of varints, one after the other.
+ *
+ *     count │ id deltas … │ run lengths … │ lengths … │ offsets …
+ *
+ * A run length of 0 points to a leaf directory; else that many tiles in a row have the same bytes. An offset of 0
+ * means "right after the one before", any other is one more than itself. Everything is checked against the section it
+ * must lie in before its first use.
+ */
+
+/** An opened directory takes 32 bytes for each entry: a file with a million is hostile. */
 const ENTRIES_MAX = 1 << 20
 export const DIRECTORY_BYTES_MAX = 32 * 1024 * 1024
 
@@ -178,7 +180,7 @@ interface ArchiveBounds {
   readonly maxZoom: number
 }
 
-/** Reads the directory and checks every entry of it; `pack_corrupt` names the first that cannot be. */
+/** Decodes the directory and checks every entry; `pack_corrupt` names the first that is impossible. */
 export function decodeDirectory(bytes: Uint8Array, bounds: ArchiveBounds): TileDirectory {
   const reader = new Varints(bytes)
   const count = reader.next()
@@ -202,7 +204,7 @@ export function decodeDirectory(bytes: Uint8Array, bounds: ArchiveBounds): TileD
   return directory
 }
 
-/** What the directory has for a tile: its bytes, the leaf to look in, or nothing. */
+/** Finds a tile in the directory: its bytes, the leaf to look in, or nothing. */
 export function findEntry(
   { count, ids, runs, offsets, lengths }: TileDirectory,
   id: number,

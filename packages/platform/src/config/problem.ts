@@ -52,7 +52,7 @@ export function renderProblems(problems: readonly ConfigProblem[]): string {
   return problems.map(({ place, detail }) => `${place}: ${detail}`).join('\n')
 }
 
-/** How a validation issue finds its place: by the path of the value, or of a key nobody declared. */
+/** Finds the place of a validation issue, by the path of the value or of an undeclared key. */
 export interface ProblemPlaces {
   ofValue(path: readonly PropertyKey[]): string
   ofKey(path: readonly PropertyKey[]): string

@@ -1,6 +1,6 @@
 /**
- * How a service declares its configuration: sections of settings, each setting once, with everything
- * anybody needs to know about it.
+ * How a service declares its configuration: sections of settings, each setting once with everything
+ * there is to know about it, and the byte sizes and durations that settings take.
  *
  *     section ─┬─ setting   max_body_bytes   live      "1MiB"
  *              └─ section   cors
@@ -11,8 +11,7 @@
 import { formatByteSize, formatDuration, parseByteSize, parseDuration } from '@cairn/wire'
 import { z } from 'zod'
 
-// Byte sizes and durations as settings take them: `"64KiB"`, `"3s"`, or a number of the unit in the key's name.
-
+/** The least and the most of a byte size or duration: `"64KiB"`, `"3s"`, or a number of the unit in the key's name. */
 export interface QuantityBounds {
   readonly min?: number
   readonly max?: number

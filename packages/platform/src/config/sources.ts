@@ -25,7 +25,7 @@ export interface ConfigFlag {
 }
 
 export interface ConfigSources {
-  /** A file nobody asked for by name may be absent. */
+  /** A file that was not named explicitly may be absent. */
   readonly file?: { readonly path: string; readonly required: boolean } | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly flags: readonly ConfigFlag[]

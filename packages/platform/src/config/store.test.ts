@@ -65,7 +65,7 @@ test('nobody at work meanwhile sees the new snapshot of one service beside the o
   const reloaded = store.reload('signal').finally(() => {
     state.isOver = true
   })
-  // At work whenever anybody can be.
+  // Works whenever it can.
   for (let steps = 0; !state.isOver && steps < 10_000; steps += 1) {
     seen.add(`${store.config('storage').current.ingress.max_rps} ${store.config('edge').current.mode}`)
     await Promise.resolve()

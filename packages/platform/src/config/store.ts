@@ -37,7 +37,7 @@ export async function loadConfig<S extends ConfigSchemas>(schemas: S, sources: C
   return { tag: 'loaded', keys, values: frozen(whole.data) as ConfigValues<S>, origins }
 }
 
-/** A snapshot is shared by everybody who reads it, so nobody may change it. */
+/** Freezes a snapshot in depth: all its readers share it. */
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   const prototype: unknown = Object.getPrototypeOf(value)

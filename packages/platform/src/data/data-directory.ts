@@ -1,5 +1,5 @@
 /**
- * Where a node keeps everything it must not forget.
+ * Opens the directory in which a node keeps everything it must not forget.
  *
  *     .cairn/              0700
  *       .gitignore         `*`: keys and data never end up in a commit
@@ -21,11 +21,9 @@ import { makeDirectories, readSmallFile, replaceSmallFile } from '../disk/durabl
 import type { Platform } from '../platform.ts'
 import { readSecret, writeSecret } from './secret-file.ts'
 
-// Where a user's programs keep what must outlive any one data directory.
-
 /**
- * `CAIRN_STATE`, else `cairn` in `XDG_STATE_HOME`, else in `~/.local/state`. Nothing where the environment names none of
- * them, as for a service without a home: then nothing is kept there.
+ * Returns the directory for what outlives any one data directory: `CAIRN_STATE`, else `cairn` in `XDG_STATE_HOME`, else
+ * in `~/.local/state`. Undefined where the environment names none of them, as for a service without a home.
  */
 export function stateDirectory(environment: Readonly<Record<string, string | undefined>>): string | undefined {
   const { CAIRN_STATE: own = '', XDG_STATE_HOME: states = '', HOME: home = '' } = environment
@@ -56,10 +54,13 @@ const TURN_POLL_MS = 20
 const PART_LOCK = /^lock-[a-z]+\.db$/
 const FORMAT_LINE = /^cairn-data (\d{1,9})\n$/
 
-/** What an unfinished first start can leave behind. Anything else is somebody's own directory. */
+/** What an unfinished first start can leave behind. Any other name means that the directory is not ours. */
 const FIRST_START_NAMES: readonly string[] = ['.gitignore', '.gitignore.new', 'format.new', 'keys', 'lock.db']
 
-/** Opens the directory, made complete first if need be. Nobody else can open its parts until it is closed or the process ends. */
+/**
+ * Opens the directory, after completing it if need be. No other process can open its parts until it is closed or the
+ * process ends.
+ */
 export async function openDataDirectory(
   machine: DataDirectoryDependencies,
   options: DataDirectoryOptions,
@@ -72,7 +73,7 @@ export async function openDataDirectory(
   const lock = parts === undefined ? await takeLock(machine, path) : await takeTurn(machine, path)
   const held: DiskLock[] = []
   try {
-    // Once more, now that nobody else can be in the middle of it.
+    // Checked again under the lock: another process may have completed it meanwhile.
     const isNew = !(await hasFormat(machine, path))
     if (isNew) await beginFirstStart(machine, path)
     const secrets = new Map<string, Uint8Array>()
@@ -93,7 +94,7 @@ export async function openDataDirectory(
   }
 }
 
-/** The locks of the parts: one's own, or, for whoever wants all of it, each that there is. */
+/** Returns the lock files of these parts, or of every part there is for a caller that opens the whole. */
 async function partLocks(
   { disk }: DataDirectoryDependencies,
   path: string,
@@ -133,17 +134,17 @@ export class DataDirectory extends Closeable {
     return await change()
   }
 
-  /** The secret as it is now, whoever wrote it last. */
+  /** Returns the secret as it is on disk now, where other processes may change it. */
   async latest(name: string): Promise<Uint8Array> {
     const there = this.isShared ? await readSecret(this.#machine, this.path, name) : undefined
     if (there !== undefined) this.#secrets.set(name, there)
     return this.secret(name)
   }
 
-  /** A secret that was asked for when the directory was opened. */
+  /** Returns a secret that was named when the directory was opened. */
   secret(name: string): Uint8Array {
     const secret = this.#secrets.get(name)
-    if (secret === undefined) throw new CairnError('Internal', `Nobody asked for the secret ${name}.`)
+    if (secret === undefined) throw new CairnError('Internal', `The secret ${name} was not named at opening.`)
     return secret
   }
 
@@ -164,7 +165,7 @@ export class DataDirectory extends Closeable {
   }
 }
 
-/** The lock of the whole, once whoever has it for a moment has let go. */
+/** Takes the lock of the whole; waits for another process that holds it for a moment. */
 async function takeTurn(machine: DataDirectoryDependencies, path: string): Promise<DiskLock> {
   const deadline = Deadline.after(machine.clock, TURN_MS)
   for (;;) {
@@ -198,7 +199,7 @@ async function hasFormat({ disk }: DataDirectoryDependencies, path: string): Pro
   throw new CairnError('Conflict', detail, { code: 'data_format' })
 }
 
-/** Before anything is written: a mistyped `--data` must not leave our files in somebody's home. */
+/** Called before anything is written: a mistyped `--data` must not leave our files in a user's home. */
 async function refuseForeign({ disk }: DataDirectoryDependencies, path: string): Promise<void> {
   const names = (await disk.list(path)).map(({ name }) => name)
   const strange = names.find((name) => !FIRST_START_NAMES.includes(name))

@@ -1,5 +1,5 @@
 /**
- * Turns between work that removes or rewrites files of a service and somebody who copies them.
+ * Turns between work that removes or rewrites files of a service and a backup that copies them.
  *
  *     sweep, compact, prune ── work ──┐
  *                                     ├── one at a time
@@ -10,7 +10,7 @@ import { type Permit, Semaphore, type WaitOptions } from '@cairn/kernel'
 export class MaintenanceLock {
   readonly #turn = new Semaphore(1)
 
-  /** Runs the work once nobody copies; whoever wants to copy waits until it has ended. */
+  /** Runs the work while no backup copies; a backup waits until it has ended. */
   async work<T>(body: () => Promise<T>, options: WaitOptions = {}): Promise<T> {
     using _turn = await this.#turn.acquire(options)
     return await body()

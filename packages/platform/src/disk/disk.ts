@@ -5,14 +5,14 @@
  *     append ─▶ page cache ─── sync ────────▶ the bytes survive
  *     open, rename, unlink ─── syncDirectory ▶ the name survives
  *
- * Errors are those of `disk.ts`, the same from every implementation: `NotFound`, `Conflict` with
- * the code `exists`, `StorageBusy` 507 `no_space`, `Internal` `disk_io`.
+ * Errors are the same from every implementation: `NotFound`, `Conflict` with the code `exists`,
+ * `StorageBusy` 507 `no_space`, `Internal` `disk_io`.
  */
 import { CairnError, type ErrorKind, type ErrorOptions } from '@cairn/kernel'
 
 /*
- * What a system error becomes. The sentence never holds a path, because it may reach a client; the
- * cause, which does, goes to the log.
+ * System errors as ours. The sentence never holds a path, because it may reach a client; the cause
+ * does, and goes to the log.
  */
 
 interface DiskErrorRow extends ErrorOptions {
@@ -58,14 +58,14 @@ const BROKEN: DiskErrorRow = {
   detail: 'The disk could not read or write; look at the log and at the health of the drive.',
 }
 
-/** Any error of the file system as one of ours. */
+/** Maps any error of the file system to one of ours. */
 export function diskError(cause: unknown): CairnError {
   if (cause instanceof CairnError) return cause
   const { kind, detail, ...options } = ROWS[systemCode(cause)] ?? BROKEN
   return new CairnError(kind, detail, { ...options, cause })
 }
 
-/** The same error without a system to have raised it: for disks that live in memory. */
+/** Makes the same error without a system call behind it, for disks in memory. */
 export function diskFailure(code: string, what: string): CairnError {
   return diskError(Object.assign(new Error(`${code}: ${what}`), { code }))
 }
@@ -149,6 +149,6 @@ export interface Disk {
   /** Entries in order of name; a missing directory is `NotFound`. */
   list(path: string): Promise<DiskEntry[]>
   space(path: string): Promise<DiskSpace>
-  /** Takes the lock that is the file at `path`, made if need be; `Conflict` with the code `locked` while anybody has it. */
+  /** Takes the lock that is the file at `path`, made if need be; `Conflict` with the code `locked` while another process holds it. */
   lock(path: string): Promise<DiskLock>
 }

@@ -1,11 +1,11 @@
-/** Whole small files, for keys and markers: either all of the file is there after a crash, or what was there before. */
+/** Small files replaced whole (keys, markers, values, JSON): after a crash there is all of the new file or the old one. */
 import { dirname } from 'node:path'
 import { isKind, Owned, Semaphore, toCairnError } from '@cairn/kernel'
 import type { z } from 'zod'
 import type { Disk } from './disk.ts'
 
 /*
- * A value with a small file behind it, replaced whole: what counts is durable.
+ * `PersistedValue`: a value in memory with a small file behind it. Readers see only what is durable.
  *
  *     change ─▶ its turn ─▶ next(value) ─┬─ something ─▶ written ─▶ counts
  *                                        └─ nothing ───▶ done, unless the last write failed: then the file is as good as
@@ -51,9 +51,7 @@ export class PersistedValue<T> {
   }
 }
 
-// Small files of JSON, each held against a schema.
-
-/** `damaged`: it is there, and is not JSON, or not what the schema says. What to do then is for whoever wrote it. */
+/** `damaged`: the file is there and is not JSON, or does not fit the schema. Its owner decides what to do then. */
 export type SmallJson<T> =
   | { readonly tag: 'absent' }
   | { readonly tag: 'damaged' }
@@ -75,7 +73,7 @@ export async function replaceSmallJson(disk: Disk, path: string, value: object):
   await replaceSmallFile(disk, path, new TextEncoder().encode(`${JSON.stringify(value)}\n`))
 }
 
-/** What these bytes say in JSON; `undefined` if that is nothing. */
+/** Parses these bytes as JSON; returns `undefined` if they are none. */
 export function jsonIn(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))
@@ -87,7 +85,7 @@ export function jsonIn(bytes: Uint8Array): unknown {
 /** Keys, markers, tokens: nothing of this kind is larger. */
 const WHOLE_FILE_BYTES_MAX = 1024 * 1024
 
-/** All bytes of a small file; `undefined` if there is none of that name. */
+/** Reads a small file whole; returns `undefined` if there is none of that name. */
 export async function readSmallFile(disk: Disk, path: string): Promise<Uint8Array | undefined> {
   try {
     await using file = await disk.open(path, { mode: 'read' })

@@ -1,5 +1,5 @@
 /**
- * A file system in memory: directories, names and files, every step synchronous.
+ * A file system in memory: directories, names and the bytes of files, every step synchronous.
  *
  *     root ─┬─ "storage" ─┬─ "000001.seg" ──▶ file 3
  *           │             └─ "000002.seg" ──▶ file 5
@@ -10,7 +10,7 @@
 import { type DiskEntry, diskFailure, type OpenOptions } from './disk.ts'
 
 /*
- * The bytes of one file in memory.
+ * The bytes of one file.
  *
  *     block 0        block 1      block 2
  *     [64 KiB  ]     (hole)       [ 3 KiB used, 4 KiB allocated ]      length = 2 × 64 KiB + 3 KiB

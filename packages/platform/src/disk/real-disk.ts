@@ -1,3 +1,4 @@
+/** The machine's file system, and locks between processes on it. */
 import { constants, type Dirent, read } from 'node:fs'
 import { chmod, type FileHandle, mkdir, open, readdir, rename, stat, statfs, unlink } from 'node:fs/promises'
 import type { DatabaseSync } from 'node:sqlite'
@@ -17,11 +18,11 @@ import {
 } from './disk.ts'
 
 /*
- * A lock between processes. Node has no flock, but SQLite locks its file through the system, and the
- * system lets go when the process dies, however it dies.
+ * A lock between processes. Node has no flock, but SQLite locks its file through the system, which
+ * releases the lock when the process dies, however it dies.
  *
  * The lock belongs to the process, not to a file descriptor: opening and closing the same file in any
- * other way would release it. Nobody else may touch it, a backup included.
+ * other way would release it. Nothing else may open that file, a backup included.
  */
 
 /** SQLITE_BUSY, SQLITE_LOCKED. */

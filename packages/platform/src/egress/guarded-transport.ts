@@ -1,5 +1,5 @@
 /**
- * Requests to hosts somebody else named: the internet, seen through a policy.
+ * Requests to hosts that strangers name: the internet, seen through a policy.
  *
  *     URL ─▶ policy ─▶ checked connection ─▶ answer ─┬─▶ body, inflated under a cap
  *      ▲                                             │

@@ -1,3 +1,4 @@
+/** Requests over TCP, TLS or Unix sockets with undici, each under a total deadline. */
 import { Readable } from 'node:stream'
 import { Cancel, Closeable, type Runtime, throwIfCanceled } from '@cairn/kernel'
 import { Agent, type Dispatcher, Pool } from 'undici'
@@ -12,7 +13,7 @@ import {
 import { transportError } from './transport-error.ts'
 
 /*
- * One request and its answer over an undici dispatcher, under a total deadline.
+ * One request and its answer over an undici dispatcher.
  *
  *     send ──▶ connecting ──▶ headers ──▶ body ──▶ end
  *        └─────────┴────────────┴──────────┴──▶ deadline or signal: typed error, connection destroyed
@@ -47,7 +48,7 @@ export async function sendRequest(
             },
           }),
     })
-    // undici hears the signal only once it is connected; whoever waits here hears it at once.
+    // undici notices the signal only once it is connected; the caller must be released at once.
     const arrived = await abortable(cancel.signal, answer, ({ body }) => {
       body.on('error', ignore).destroy()
     })
@@ -65,7 +66,7 @@ function outgoingBody(body: OutgoingRequest['body']): Uint8Array | Readable | nu
 
 function incoming(answer: DispatcherResponse, method: string, target: string, cancel: Cancel): IncomingResponse {
   const status = answer.statusCode
-  // The reader hears of an error; a body nobody reads any more must not bring the process down.
+  // The reader receives an error; a body without a reader must not crash the process.
   answer.body.on('error', ignore)
   const headers = joinedHeaders(answer.headers)
   const isEmpty = method === 'HEAD' || status === 204 || status === 304 || headers['content-length'] === '0'

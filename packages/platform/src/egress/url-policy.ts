@@ -1,9 +1,9 @@
-/** Which URLs may be fetched on somebody's behalf. The addresses behind them are checked again when connecting. */
+/** Which URLs and addresses strangers may make us fetch. The addresses are checked again when connecting. */
 import { CairnError } from '@cairn/kernel'
 import { blockContains, type IpBlock, parseIp, parseIpBlock } from '@cairn/wire'
 
 /*
- * Which addresses of the internet a stranger may make us connect to: public unicast, and nothing else.
+ * Addresses: public unicast may be connected to, and nothing else.
  *
  *     text ─ strict parse ─▶ bytes ─ first block that holds it ─▶ class ─▶ public?
  *

@@ -58,12 +58,12 @@ export class AccountedStream implements AsyncIterable<Uint8Array>, AsyncIterator
   }
 }
 
-/** Ends a body nobody will read. */
+/** Ends a body without a reader. */
 export function discardBody(body: AsyncIterable<Uint8Array>): void {
   finish(body[Symbol.asyncIterator]())
 }
 
-/** How it ends is of no interest to anybody any more, failures included. */
+/** Ends it; how it ends no longer matters, failures included. */
 function finish(source: AsyncIterator<Uint8Array>): void {
   Promise.try(() => source.return?.()).catch(() => {})
 }

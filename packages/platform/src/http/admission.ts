@@ -10,14 +10,14 @@ import { clientGroup } from './client-address.ts'
 import type { IngressConfig } from './config.ts'
 
 /*
- * A bucket for each address that asks, for as long as it is not full again.
+ * A token bucket for each client address, for as long as it is not full again.
  *
- *     oldest ▶ │ a │ b │ c │ ◀ last to ask       a full bucket is as good as none: it is let go, from the oldest on
+ *     oldest ▶ │ a │ b │ c │ ◀ last to ask       a full bucket is as good as none: it is evicted, the oldest first
  *
- * So the table holds whoever asked within the time a bucket needs to fill, and nobody else.
+ * So the table holds the addresses that asked within the time a bucket needs to fill, and no others.
  */
 
-/** Past it the oldest is let go before its bucket is full: a flood of addresses costs memory, and no more than this. */
+/** Past it the oldest is evicted before its bucket is full: a flood of addresses costs memory, and no more than this. */
 const ADDRESSES_MAX = 100_000
 
 interface AddressBucket {
@@ -94,7 +94,7 @@ export class Admission {
     this.#byAddress = ratesOf(runtime, config)
   }
 
-  /** New limits for whoever comes next; nobody who is in is sent away. */
+  /** Sets the limits for later requests; those admitted already stay. */
   reconfigure(config: IngressConfig): void {
     const isSameRate = config.max_rps === this.#config.max_rps && config.burst === this.#config.burst
     if (!isSameRate) this.#bucket = bucketOf(this.#runtime, config)

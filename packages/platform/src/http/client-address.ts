@@ -33,8 +33,8 @@ export function isTrusted(address: string, trusted: readonly IpBlock[]): boolean
 }
 
 /**
- * Who counts as one client: an IPv4 address, however it is written, or an IPv6 network of 64 bits, since whoever has one
- * address of it has them all.
+ * Returns what counts as one client: an IPv4 address, however it is written, or an IPv6 network of 64 bits, since a host
+ * with one address of it has them all.
  */
 export function clientGroup(address: string): string {
   const ip = parseIp(address)

@@ -195,7 +195,7 @@ export function listenKeys(port: number) {
     }),
     metrics_addr: setting(z.string(), {
       reload: 'rebind',
-      does: 'A second address that serves only health, metrics and topology, to whoever reaches it.',
+      does: 'A second address that serves only health, metrics and topology, without a token.',
     }),
     insecure_public: setting(z.boolean(), {
       default: false,

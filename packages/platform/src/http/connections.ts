@@ -15,8 +15,8 @@ import type { IngressConfig } from './config.ts'
 import type { Peer } from './message.ts'
 
 /**
- * Connections past a limit that are still told why, and by which probes still get through. Of the second reserve one
- * address gets no more than of the first: whoever holds all connections busy cannot take the place of a probe as well.
+ * Connections past a limit that are still answered with the reason, and by which probes still get through. Of the second
+ * reserve one address gets no more than of the first: a client that occupies all connections cannot take a probe's place.
  */
 const ADDRESS_RESERVE = 16
 const TOTAL_RESERVE = 64
@@ -110,7 +110,7 @@ export class Connections {
   accept(socket: Socket, onClosed: () => void): HttpConnection | undefined {
     const address = this.#kind === 'unix' ? '' : socket.remoteAddress
     if (address === undefined) {
-      // Gone before it was here: nobody knows whose it was, and it must not pass for a Unix socket's.
+      // It was reset before it was accepted: without an address it must not pass for a Unix socket's.
       socket.destroy()
       return undefined
     }

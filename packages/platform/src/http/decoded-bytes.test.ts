@@ -9,7 +9,7 @@ import { bodyOf, fixture } from './test/fixture.ts'
 
 const CODED = zlib.gzipSync(Buffer.from('0123456789'.repeat(20)))
 
-/** Keeps what it was sent until it is told to answer. */
+/** Keeps the body it received until `let` is called. */
 function holding(): { readonly hold: Route; readonly let: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const hold = route({

@@ -1,5 +1,6 @@
 /**
- * Server-sent events: frames from a source, and a comment now and then so that both ends know the other is there.
+ * Server-sent events, and `GET /events`: frames from a source, and a comment now and then so that both ends know that
+ * the other is there.
  *
  *     source ──frame──┐
  *                     ├─▶ body ──▶ the one writer of the socket
@@ -17,7 +18,8 @@ import { type RequestContext, type Route, route } from './route.ts'
  *                              ▲
  *                 since=k3x9-42 goes on with 43             since=k3x9-7, or of another life: `gap`, then 41 …
  *
- * Events are hints: whoever hears `gap`, after an absence or because it reads too slowly, asks for the facts again.
+ * Events are hints: a client that receives `gap`, after an absence or because it reads too slowly, asks for the facts
+ * again.
  */
 
 const ID = /^([0-9a-z]{1,7})-(\d{1,15})$/
@@ -75,7 +77,7 @@ function openingOf(bus: EventBus, since: Since | undefined): { readonly place: n
   return { place, frame: missed === 0 ? eventFrame({ id }) : gapFrame(id, missed) }
 }
 
-/** `missed` is null where nobody can know how many: the service was started anew. */
+/** `missed` is null where the number is unknown: the service was restarted. */
 function gapFrame(id: string, missed: number | null): Uint8Array {
   return eventFrame({ id, event: 'gap', data: JSON.stringify({ missed }) })
 }

@@ -29,7 +29,7 @@ function bearer(scope: Scope): string[] {
 
 const READER = bearer('events:read')
 
-/** Nobody comes in by it: requests are handed to the ingress. */
+/** Accepts no connection: requests are handed to the ingress. */
 const deaf: Listen = async ({ address }) => {
   const nothing = (): undefined => undefined
   const ended = async (): Promise<void> => await Promise.resolve()

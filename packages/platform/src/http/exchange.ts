@@ -14,10 +14,10 @@ import type { RequestHeaders } from './request-headers.ts'
 import type { RequestContext } from './route.ts'
 import type { ServedRoute } from './router.ts'
 
-/** For streams nobody set a budget for: long enough to mean none, short enough for every timer. */
+/** For streams without a budget: long enough to mean none, short enough for every timer. */
 const UNLIMITED_MS = 24 * 3_600_000
 
-/** Nobody receives it; it keeps requests their clients gave up apart from those we failed. */
+/** Never sent: it keeps requests their clients gave up apart from those we failed. */
 const CLIENT_GONE_STATUS = 499
 
 export class Exchange implements RequestContext<unknown, unknown, unknown> {
@@ -89,7 +89,7 @@ export class Exchange implements RequestContext<unknown, unknown, unknown> {
     return this.request.peer
   }
 
-  /** Nobody set a budget. */
+  /** The request has no budget. */
   get isUnlimited(): boolean {
     return this.budgetMs === UNLIMITED_MS
   }
@@ -128,7 +128,7 @@ export class Exchange implements RequestContext<unknown, unknown, unknown> {
     this.onEnd?.(reason)
   }
 
-  /** Nothing can end it any more; lets go of the client's signal. */
+  /** Detaches from the client's signal: nothing can end the exchange any more. */
   over(): void {
     this.onEnd = undefined
     if (this.#onClientGone !== undefined) this.request.signal.removeEventListener('abort', this.#onClientGone)

@@ -1,4 +1,4 @@
-/** Clients that mean no good, or cannot help it: each gets the right status or is closed in time, and nobody else notices. */
+/** Hostile and broken clients: each gets the right status or is closed in time, and no other client notices. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as zlib from 'node:zlib'
@@ -23,7 +23,7 @@ const SECURED: Route = route({
   handler: () => json(200, {}),
 })
 
-/** Sends until somebody stops it. */
+/** Sends until it is canceled. */
 const ENDLESS: Route = route({
   method: 'GET',
   path: '/endless',

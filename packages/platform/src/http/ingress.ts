@@ -53,7 +53,7 @@ export interface IngressOptions extends ProblemStyle {
   readonly sites?: SiteHosts
 }
 
-/** Hosts with pages of somebody's own: only these routes are served there, so that no page shares an origin with an API. */
+/** Hosts that serve users' pages: only these routes are served there, so that no page shares an origin with an API. */
 export interface SiteHosts {
   readonly routes: RouteTable
   /** Asked for every request, so that a reload takes hold at once. */
@@ -103,7 +103,7 @@ export class Ingress {
     this.#proxies = proxyBlocks(config.trusted_proxies)
   }
 
-  /** The table of routes as an OpenAPI document. Made when somebody asks for it the first time. */
+  /** Returns the table of routes as an OpenAPI document, made at first use. */
   apiText(): string {
     const { ops, routes, codes, about = '' } = this.#options
     this.#apiText ??= JSON.stringify(
@@ -295,7 +295,7 @@ export class Ingress {
         exchange.onEnd = undefined
         resolve(this.#answers.complete(exchange, this.#answers.refusal(exchange, reason)))
       }
-      /** Whether somebody still waits for this answer; nobody does once `onEnd` has given another. */
+      /** Whether the client still waits for this answer; false once `onEnd` has given another. */
       const isInTime = (): boolean => {
         timer?.cancel()
         return exchange.onEnd !== undefined
@@ -323,7 +323,7 @@ export class Ingress {
     else exchange.end(timedOut('the request'))
   }
 
-  /** The handler came too late: its answer is let go, and only now is its place free. */
+  /** The handler came too late: its answer is released, and only now is its place free. */
   #discard(exchange: Exchange, { body, held }: IngressResponse): void {
     if (isStream(body)) discardBody(body)
     held?.[Symbol.dispose]()

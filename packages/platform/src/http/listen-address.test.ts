@@ -33,9 +33,9 @@ test('the listener keys say what to open', async () => {
     listen({ metrics_addr: '10.0.0.1:9000', uds: { path: '/run/cairn.sock' }, insecure_public: true }),
   )
   assert.deepEqual(
-    specs.map(({ address, listenerKind: door }) => [
+    specs.map(({ address, listenerKind }) => [
       address.kind === 'tcp' ? `${address.host}:${address.port}` : address.path,
-      door,
+      listenerKind,
     ]),
     [
       ['127.0.0.1:7071', 'service'],

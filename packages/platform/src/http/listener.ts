@@ -1,11 +1,9 @@
-/** Where requests come in. The machine's is `node-listener.ts`; the simulator brings its own. */
+/** Where to listen, and the listener there: the machine's is `node-listener.ts`, the simulator brings its own. */
 import { CairnError, type Runtime } from '@cairn/kernel'
 import { isLoopback } from './client-address.ts'
 import type { IngressConfig } from './config.ts'
 import type { Ingress } from './ingress.ts'
 import type { ListenerKind } from './message.ts'
-
-// Where to listen, from the words of a configuration.
 
 export interface TlsFiles {
   /** PEM. */
@@ -17,7 +15,7 @@ export type ListenAddress =
   | { readonly kind: 'tcp'; readonly host: string; readonly port: number; readonly tls?: TlsFiles | undefined }
   | { readonly kind: 'unix'; readonly path: string }
 
-/** `127.0.0.1:7071` or `[::1]:7071`. A name other than localhost is refused: it could come to mean anything. */
+/** Parses `127.0.0.1:7071` or `[::1]:7071`. A name other than localhost is refused: it could resolve to anything. */
 export function parseBindAddress(text: string): { host: string; port: number } {
   const [, six, four, digits] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+|localhost)):(\d{1,5})$/i.exec(text) ?? []
   const host = six ?? four
@@ -27,7 +25,7 @@ export function parseBindAddress(text: string): { host: string; port: number } {
   return { host: host.toLowerCase() === 'localhost' ? '127.0.0.1' : host, port }
 }
 
-/** Beyond this machine, what is sent is read and changed by whoever is on the way. */
+/** Refuses plain HTTP beyond this machine unless it is allowed: any host on the way reads and changes what is sent. */
 export function refuseInsecurePublic(address: ListenAddress, isAllowed: boolean): void {
   if (address.kind === 'unix' || address.tls !== undefined || isAllowed || isLoopback(address.host)) return
   const detail = `${address.host} is reachable from other machines and has no TLS; set tls.cert_path and tls.key_path, or insecure_public.`

@@ -1,5 +1,5 @@
 /**
- * All listeners of a service, and how they move.
+ * The listeners of a service: which its configuration names, and how they move to new addresses.
  *
  *     rebind ─▶ open the new ones ─┬─ finish ───▶ old ones serve on for a moment, then close
  *                      │           └─ roll back ─▶ new ones close, old ones never noticed
@@ -21,9 +21,7 @@ import {
   type TlsFiles,
 } from './listener.ts'
 
-// A service's listener keys as listeners to open.
-
-/** The service's own address first. */
+/** Returns the listeners that the configuration names, the service's own address first. */
 export async function listenSpecs(config: ListenConfig): Promise<readonly ListenSpec[]> {
   const { bind_addr, metrics_addr, uds, insecure_public: insecurePublic } = config
   const tls = await readTls(config.tls)
@@ -53,9 +51,10 @@ export function boundHosts(specs: readonly ListenSpec[]): string[] {
   })
 }
 
-/** What opening the listeners of a service would refuse, without opening any. */
-
-/** Throws what the start would: an address beyond this machine without TLS, a certificate or key that cannot be used. */
+/**
+ * Checks the listeners without opening any. Throws what opening them would: an address beyond this machine without TLS,
+ * or a certificate or key that cannot be used.
+ */
 export async function checkListen(config: ListenConfig): Promise<void> {
   for (const { address, insecurePublic } of await listenSpecs(config)) {
     refuseInsecurePublic(address, insecurePublic)

@@ -1,19 +1,17 @@
-/** A request and its answer as the pipeline sees them: plain data, no socket. */
+/** Requests and answers as the pipeline sees them, plain data without a socket, and makers of common answers. */
 import { CairnError, ERRORS } from '@cairn/kernel'
 import { PROBLEM_MEDIA_TYPE, problemOf } from '@cairn/wire'
 import type { RequestHeaders } from './request-headers.ts'
 
-// Answers, made in one line.
-
 const JSON_HEADERS: readonly string[] = ['Content-Type', 'application/json']
 
-/** `value` as JSON. */
+/** Makes an answer with `value` as JSON. */
 export function json(status: number, value: unknown, headers: readonly string[] = []): IngressResponse {
   const all = headers.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...headers]
   return { status, headers: all, body: JSON.stringify(value) }
 }
 
-/** No body at all. */
+/** Makes an answer without a body. */
 export function empty(status: number, headers: readonly string[] = []): IngressResponse {
   return { status, headers }
 }
@@ -27,7 +25,7 @@ export interface ProblemExtras {
   readonly headers?: readonly string[]
 }
 
-/** The answer to a refusal or a failure, with everything its status demands. */
+/** Makes the answer to a refusal or a failure, with everything its status demands. */
 export function problem(
   error: CairnError,
   corrId: string,
@@ -60,14 +58,14 @@ export interface Peer {
 }
 
 /**
- * How a request came in: by the listener for everybody, by the one for `metrics_addr`, or from another service in this
+ * How a request came in: by the public listener, by the one for `metrics_addr`, or from another service in this
  * process. The last has no socket, so no client can claim it.
  */
 export type ListenerKind = 'service' | 'metrics' | 'peer-service'
 
 /** The bytes of a request as they come. */
 export interface RequestBytes extends AsyncIterable<Uint8Array> {
-  /** The piece was taken over and nobody looks at it again: its memory may go at once. */
+  /** Frees the memory of a piece at once: the caller has used it and reads it no more. */
   free?(piece: Uint8Array): void
   /** The client has had all the time there is for it: the body ends with 408. False if it is in already. */
   giveUp?(): boolean
@@ -87,7 +85,7 @@ export interface IngressRequest {
   readonly crowded: boolean
   /** Sends an answer before the final one (1xx). Does nothing once that has begun, and for a client that takes none. */
   inform?(status: number, headers: readonly string[]): void
-  /** Fires when the client goes away. May be made on first use: whoever does not need it does not pay for it. */
+  /** Fires when the client goes away. May be made at first use, so that a route without need of it does not pay. */
   readonly signal: AbortSignal
 }
 
@@ -97,9 +95,9 @@ export interface IngressResponse {
   readonly status: number
   /** `name, value, name, value …`; the length of a whole body is added when it is sent. */
   readonly headers: readonly string[]
-  /** Bytes of a stream are needed until the next are asked for; those of a whole body until `held` is let go. */
+  /** Bytes of a stream are needed until the next are asked for; those of a whole body until `held` is released. */
   readonly body?: ResponseBody
-  /** Let go once the answer is out, or its connection is gone: a buffer of a pool, for one. */
+  /** Released once the answer is out, or its connection is gone: a buffer of a pool, for one. */
   readonly held?: Disposable
 }
 

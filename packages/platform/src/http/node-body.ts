@@ -32,7 +32,7 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
     })
   }
 
-  /** Somebody has asked for bytes of it. */
+  /** A reader has asked for bytes of it. */
   get isStarted(): boolean {
     return this.#isStarted
   }
@@ -82,7 +82,7 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
 
   #stop(): void {
     this.#pacer.drop(this.#transfer)
-    // The listener for errors stays: a connection reset after the last read is nobody's concern.
+    // The error listener stays: a connection reset after the last read must not crash the process.
     this.#message.off('data', this.#onData)
   }
 
@@ -98,7 +98,7 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
     this.#isSettled()
   }
 
-  /** Tells whoever waits, if no more comes; false while something may. */
+  /** Settles the pending read if no more bytes come; false while more may. */
   #isSettled(): boolean {
     const message = this.#message
     const waiting = this.#waiting
@@ -106,7 +106,7 @@ export class NodeBody implements RequestBytes, AsyncIterator<Uint8Array> {
     if (message.complete && message.readableLength === 0) {
       this.#waiting = undefined
       this.#stop()
-      // Nothing is left; flowing, the message comes to its own end and lets go of the connection.
+      // Nothing is left; flowing, the message ends by itself and releases the connection.
       message.resume()
       waiting.resolve(DONE)
       return true

@@ -158,7 +158,7 @@ export class NodeExchange implements IngressRequest, Sender {
       this.#connection.answering += 1
     }
     if (isStream(body)) {
-      // Without a length nobody knows when the first bytes come; the client should not wait for them to see the head.
+      // Without a length the first bytes may come late; the client should not wait for them to see the head.
       if (!answer.headers.includes('Content-Length')) this.#response.flushHead()
       this.#pump(body, isEarly).catch((error: unknown) => this.#fail(error))
     } else if (isWhole || body === undefined) {
@@ -168,7 +168,7 @@ export class NodeExchange implements IngressRequest, Sender {
     }
   }
 
-  /** A short body nobody began to read costs less to skip than a new connection. */
+  /** Skipping a short unread body costs less than a new connection. */
   get #isWorthKeeping(): boolean {
     const length = Number(this.headers.slot('content-length') ?? Number.NaN)
     return length <= LINGER_BYTES && this.body?.isStarted === false && !this.#expectsContinue
@@ -193,7 +193,7 @@ export class NodeExchange implements IngressRequest, Sender {
   /** For the sink, once it has written what `end` gave it. */
   sent(isAll: boolean): void {
     if (isAll) {
-      // All of it is with the system: nobody needs the buffer any more, or has to hear of the end.
+      // All of it is with the system: the buffer is free, and the end needs no notice.
       this.#release()
       return
     }
@@ -232,7 +232,7 @@ export class NodeExchange implements IngressRequest, Sender {
 
   /**
    * Resolves once the bytes are with the system (true), or the client is gone. Not before: until then they belong to the
-   * socket, and whoever gave them may fill the same buffer again as soon as the next are asked for.
+   * socket, and their source may fill the same buffer again as soon as the next are asked for.
    */
   async #writeSlice(slice: Uint8Array): Promise<boolean> {
     const { pacer } = this.#host

@@ -63,7 +63,7 @@ export class NodeListener extends Closeable implements Listener {
 
   /** Use `serveNode`. */
   constructor(options: ListenerOptions) {
-    const { runtime, config, address, listenerKind: door } = options
+    const { runtime, config, address, listenerKind } = options
     super(runtime, `listener ${nameOf(address)}`)
     this.#options = options
     const kind = address.kind === 'unix' ? 'unix' : address.tls === undefined ? 'tcp' : 'tls'
@@ -81,7 +81,7 @@ export class NodeListener extends Closeable implements Listener {
       metrics: runtime.metrics,
       log: runtime.log,
       pacer: this.#pacer,
-      listenerKind: door,
+      listenerKind,
       get isLeaving() {
         return isLeaving()
       },

@@ -91,7 +91,7 @@ export function isNeverRefused(path: string): boolean {
   return path === '/healthz'
 }
 
-/** Not for everybody on a public address: they say much about the inside. */
+/** Not for every client of a public address: they say much about the inside. */
 export function isLocalOnly(path: string): boolean {
   return path === '/metrics' || path.startsWith('/debug/')
 }

@@ -106,7 +106,7 @@ export class PlainConnection implements ResponseSink {
     if (this.#earlyBytes > EARLY_BYTES_MAX) this.socket.pause()
   }
 
-  /** Half a connection is none: whoever stops sending gets no more. */
+  /** Closes a half-closed connection: a client that stops sending receives no more. */
   readonly #onEnd = (): void => {
     this.socket.end()
   }

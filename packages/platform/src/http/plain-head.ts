@@ -82,7 +82,7 @@ function plainFields(text: string): string[] | undefined {
   return raw
 }
 
-/** What everybody means by HTTP/1.1 anyway. */
+/** What HTTP/1.1 implies anyway. */
 function isKeepAlive(name: string, value: string): boolean {
   return name.toLowerCase() === 'connection' && value.toLowerCase() === 'keep-alive'
 }

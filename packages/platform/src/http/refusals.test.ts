@@ -205,7 +205,7 @@ const CASES: readonly Case[] = [
     code: 'timeout',
   },
   {
-    // Its body was read on, and refused when nobody waited for that any more: the process went down with it.
+    // Its body was read on and refused after the answer: the unhandled rejection crashed the process.
     name: 'a deadline that has passed, with a body that would be refused too',
     request: { ...post('/notes/one', bodyOf('no json'), 'Deadline', '1000'), method: 'PUT' },
     status: 504,

@@ -62,7 +62,7 @@ export interface ByterangesFrame {
   readonly length: number
 }
 
-/** `boundary` is new for each answer, and unknown to whoever made the bytes: parts end at it. */
+/** `boundary` is new for each answer, and unknown to the author of the bytes: parts end at it. */
 export function byterangesFrame(
   ranges: readonly ByteRange[],
   size: number,

@@ -1,9 +1,7 @@
-/** The pipeline's checks that need nothing but the request: each passes or throws the refusal. */
+/** The pipeline's checks of a request's target, host and framing: each passes or throws the refusal. */
 import { CairnError } from '@cairn/kernel'
 import { normalisePath } from '@cairn/wire'
 import type { RequestHeaders } from './request-headers.ts'
-
-// What a request line asks for, and whether it asks us.
 
 export interface RequestTarget {
   /** In normal form: nothing downstream sees another spelling. */
@@ -42,7 +40,7 @@ function plainPath(path: string): string {
   )
 }
 
-/** Names anybody on this machine reaches us by. */
+/** The names by which clients on this machine reach us. */
 const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
 
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9._~-]+)(?::\d{1,5})?$/i
@@ -94,7 +92,7 @@ export function checkFraming(headers: RequestHeaders): void {
     throw new CairnError('Malformed', 'The only Transfer-Encoding taken here is chunked.')
 }
 
-/** What is asked for, and that we are the one asked; the host is the one the client used. */
+/** Reads the target, and checks that its host is one of ours; the returned host is the one the client used. */
 export function readTarget(
   target: string,
   headers: RequestHeaders,

@@ -1,6 +1,6 @@
 /**
  * The header fields of a request, read in one pass. The pipeline's own fields get a slot each; the rest
- * stay in the raw list until somebody asks.
+ * stay in the raw list until a reader asks.
  */
 
 /** Fields of which a second one would let two readers of the message see two different requests. */

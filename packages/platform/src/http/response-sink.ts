@@ -1,4 +1,4 @@
-/** Where an answer goes: a response of `node:http`, or a connection we write to ourselves. */
+/** Writes answers: their heads as text, to a response of `node:http` or to a connection of our own. */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 import { CairnError, type Clock } from '@cairn/kernel'
 
@@ -95,7 +95,7 @@ function fieldsOf(headers: readonly string[]): HeaderText {
   return { text, isDated }
 }
 
-/** Whoever sends an answer. */
+/** Notified by the sink once the answer is written. */
 export interface Sender {
   sent(isAll: boolean): void
 }

@@ -80,7 +80,7 @@ const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 const PARAMETER_LENGTH_MAX = 16_384
 
 const RECENT_MAX = 1024
-/** Longer paths are searched for each time, so that nobody can fill the memory with them. */
+/** Longer paths are searched for each time, so that no client can fill the memory with them. */
 const RECENT_LENGTH_MAX = 128
 
 /** Finds the route of a normalised path. A `GET` route answers `HEAD` as well. */

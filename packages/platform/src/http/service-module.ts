@@ -22,7 +22,7 @@ export interface ServiceHost<C> {
   readonly readyFields?: () => Readonly<Record<string, unknown>>
   /** Of the calls to those services, for `breakerJanitor`: the service runs the one task that writes them. */
   readonly breakers?: Breakers
-  /** Whose turn it is to remove files of the service or to copy them; its own where nobody copies. */
+  /** Turns between removing files of the service and copying them; the service makes its own where no backup runs. */
   readonly maintenanceLock?: MaintenanceLock
   readonly onFatal: (task: string, error: unknown) => void
 }

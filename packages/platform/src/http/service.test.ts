@@ -171,8 +171,8 @@ describe('a service that stops', TIMEOUT, () => {
     const { service, runtime, queue, gate } = await start()
     const front = Promise.withResolvers<void>()
     const stopping = service.stop({ ...ALONE, dependents: new Map([['front', front.promise]]) })
-    const answer = async (target: string, door: ListenerKind): Promise<IngressResponse> =>
-      await service.ingress.handle(requestOf({ target, listenerKind: door }))
+    const answer = async (target: string, listenerKind: ListenerKind): Promise<IngressResponse> =>
+      await service.ingress.handle(requestOf({ target, listenerKind }))
     assert.equal((await answer('/hello', 'service')).status, 503)
     assert.equal((await answer('/hello', 'peer-service')).status, 200)
     const working = answer('/work', 'peer-service')

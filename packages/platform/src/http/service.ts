@@ -35,7 +35,7 @@ export interface ServiceConfig extends ListenConfig {
   readonly drain_deadline: number
 }
 
-/** A queue that requests fill: closed when none can any more, emptied when nobody will serve it. */
+/** A queue that requests fill: closed when none can any more, emptied when no worker will serve it. */
 export interface WorkIntake {
   close(): void
   abort(): number
@@ -61,7 +61,7 @@ export interface ServiceOptions<C extends ServiceConfig>
   readonly conditions: readonly string[]
   readonly version: Readonly<Record<string, unknown>>
   readonly metricsText: () => string | Promise<string>
-  /** What whoever runs the service adds to `/readyz`. */
+  /** What the process adds to the service's `/readyz`. */
   readonly readyFields?: () => ReadyFields
   /** Starts the service's tasks on the supervisor and returns its parts. */
   readonly build: (host: {
@@ -208,7 +208,7 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
     this.#impatient.abort()
   }
 
-  /** Says what becomes of the service, where it has somebody to say it to. */
+  /** Publishes what becomes of the service; does nothing for one without an event bus. */
   announce(event: (service: string) => BusEvent<KernelEvents>): void {
     const { events } = this.#parts
     events?.publish(event(events.service))

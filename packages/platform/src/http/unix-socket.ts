@@ -15,7 +15,7 @@ export async function prepareSocketPath(path: string): Promise<void> {
       `${directory} must be closed to others (chmod 700) before a socket goes there.`,
     )
   if (!(await isSocket(path))) return
-  if (await isAnswered(path)) throw new CairnError('Conflict', `Somebody listens on ${path} already; stop it first.`)
+  if (await isAnswered(path)) throw new CairnError('Conflict', `Another process listens on ${path}; stop it first.`)
   await unlink(path)
 }
 

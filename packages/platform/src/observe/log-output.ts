@@ -1,5 +1,5 @@
 /**
- * Where every service's log lines go: one output, one level, one format.
+ * Where every service's log lines go: one output, one level, one format, and no secrets in a line.
  *
  *     storage ─┐
  *     edge ────┼─▶ level ─▶ redaction ─▶ JSON line or text line ─▶ standard error
@@ -10,7 +10,7 @@ import { type Logger, pino } from 'pino'
 import { z } from 'zod'
 import { section, setting } from '../config/setting.ts'
 
-// What may stand in a log line: plain values of bounded size, and nothing that opens a door.
+// A log line holds plain values of bounded size, and no credentials.
 
 const REDACTED = '(redacted)'
 
@@ -88,7 +88,7 @@ export type LogFormat = 'json' | 'text'
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[]
 
-/** The settings of a log, for whoever configures one. */
+/** The settings of the log output. */
 export const logSection = section({
   level: setting(z.enum(LEVELS), {
     reload: 'live',

@@ -1,6 +1,6 @@
 /**
  * A service's metrics, kept by the Prometheus client in a registry of its own. Every series carries
- * `service`; queues are not counted as they go but read from the live topology when somebody scrapes.
+ * `service`; queues are not counted as they go but read from the live topology at each scrape.
  */
 import {
   checkMetricUse,
@@ -169,7 +169,7 @@ export class PrometheusMetrics implements Metrics {
       for (const entry of topology) {
         if (entry.kind !== 'queue' && entry.kind !== 'broadcast') continue
         const facts = entry.facts()
-        // Two queues may share a name: what is shown is their sum. A broadcast waits for nobody: it has no depth.
+        // Two queues may share a name: their sum is shown. A broadcast never waits: it has no depth.
         if (entry.kind === 'queue') depth?.inc({ queue: entry.name }, Number(facts['depth'] ?? 0))
         dropped?.inc({ queue: entry.name }, Number(facts['lost'] ?? 0))
       }

@@ -55,7 +55,7 @@ interface Arrival {
   turns: number
 }
 
-/** The process this code runs in. While nobody listens, signals do what the system says: they end it. */
+/** The process this code runs in. Without a listener, signals do what the system says: they end it. */
 export class RealProcess implements HostProcess {
   readonly pid = process.pid
   readonly environment = process.env

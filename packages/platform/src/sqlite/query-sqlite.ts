@@ -1,5 +1,5 @@
 /**
- * One question to a SQLite file that somebody else made, for `platform.isolated`: a view of theirs may never end, and
+ * One query to a SQLite file of a stranger, for `platform.isolated`: a view in it may never end, and
  * SQLite itself may stumble over a damaged page. Read-only, without extensions; what the schema brings along cannot run.
  */
 import { createHash } from 'node:crypto'
@@ -23,7 +23,7 @@ export type SqliteRow = Readonly<Record<string, SqliteValue>>
 /** The code of an error about a path that names another file by now. */
 export const FILE_REPLACED = 'file_replaced'
 
-/** `Integrity` when the file is no database or damaged; `StorageBusy` while somebody holds it locked, or after it was replaced. */
+/** `Integrity` when the file is no database or damaged; `StorageBusy` while another process locks it, or after it was replaced. */
 export const QUERY_SQLITE: WorkerTask<SqliteQuery, SqliteRow[]> = {
   module: new URL(import.meta.url),
   name: 'querySqlite',

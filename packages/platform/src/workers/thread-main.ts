@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import { failedReply, runTask } from './thread-reply.ts'
 import type { ThreadRequest } from './worker-pool.ts'
 
-/** Whoever starts a thread has loaded this file, and listens to nobody: what it compiled, the thread does not compile again. */
+/** A pool imports this file, where there is no parent port to serve, so that a thread need not compile it again. */
 export const THREAD_MAIN = new URL(import.meta.url)
 
 parentPort?.on('message', ({ module, name, input }: Omit<ThreadRequest, 'transfer'>) => {

@@ -1,5 +1,6 @@
 /**
- * A fixed number of places for threads, fed from one bounded queue.
+ * Runs work that would block the event loop for more than about 10 ms, on a fixed number of places for threads, fed
+ * from one bounded queue.
  *
  *     run ─▶ queue ─┬─▶ place 1 ─┐               a place takes the thread that worked last, and makes one
  *      Busy if full ├─▶ place 2 ─┼─▶ threads     only if all are at work; one that crashed, or was stopped
@@ -19,8 +20,6 @@ import {
   submit,
   type TaskContext,
 } from '@cairn/kernel'
-
-// Work that would hold up the event loop for more than about 10 ms, on threads, behind a bounded queue.
 
 /** One function a worker thread can run: a module that exports it by name. Inputs and outputs are structured-cloned. */
 export interface WorkerTask<Input, Output> {

@@ -42,7 +42,7 @@ const THIS_HOST = words(`
   [::1] [0:0:0:0:0:0:0:1] [0000:0000:0000:0000:0000:0000:0000:0001] [::] [::0001]
 `)
 
-/** Private, shared, link-local, metadata and the other blocks nobody is to be found in. */
+/** Private, shared, link-local, metadata and the other blocks without public hosts. */
 const SPECIAL_IPV4 = words(`
   10.1.2.3 0xa.1.2.3 012.1.2.3 167838211 0xa010203 10.66051 172.16.5.4 192.168.1.1 0300.0250.1.1 3232235777 100.64.0.1
   169.254.169.254 2852039166 0xa9fea9fe 0251.0376.0251.0376 169.254.43518 169.16689662 192.0.0.8 192.0.2.1 192.88.99.1

@@ -5,7 +5,7 @@ export interface SelfSigned {
   readonly cert: string
 }
 
-/** A certificate for these names and IPv4 addresses that signs itself; whoever lists it as `ca` trusts it. */
+/** Makes a self-signed certificate for these names and IPv4 addresses; a client that lists it as `ca` trusts it. */
 export function selfSigned(names: readonly string[], addresses: readonly string[] = []): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const ed25519 = sequence(hex('06032b6570'))

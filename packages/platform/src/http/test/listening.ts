@@ -17,7 +17,7 @@ export interface Listening extends AsyncDisposable {
   readonly shutdown: Shutdown
   readonly listener: NodeListener
   connect(localAddress?: string): Promise<RawClient>
-  /** One request of somebody else, who must be served whatever happens around him. */
+  /** Sends one request of another client, which must be served whatever happens around it. */
   bystander(): Promise<void>
   /** Sends the text on a connection of its own and waits for the answer and the end of the connection. */
   exchange(text: string | Uint8Array): Promise<RawResponse | undefined>

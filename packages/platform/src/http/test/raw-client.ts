@@ -1,4 +1,4 @@
-/** A client that says exactly what it is told to, one byte at a time if need be. */
+/** A client that sends exactly the given bytes, one at a time if need be. */
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
