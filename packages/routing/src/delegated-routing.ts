@@ -8,8 +8,8 @@
  *     peer   {"Schema": "peer", "ID": peer id, "Addrs": [multiaddr …], "Protocols": [name …], name: metadata …}
  *
  * Stock clients find HTTP multiaddrs there. For other cairn nodes our signed record travels along as the metadata of
- * the protocol `cairn-provider`; that is all they trust. No other protocol is named: a client that believed in one which
- * nobody speaks at that address would fail there.
+ * the protocol `cairn-provider`; that is all they trust. No other protocol is named: a client that tried one which
+ * is not served at that address would fail there.
  */
 import { CairnError } from '@cairn/kernel'
 import { type Address, cidFromAddress, fromBase64url, type JsonObject, toBase64url } from '@cairn/wire'
@@ -40,7 +40,7 @@ export function delegatedPath(cid: Address): string {
   return `routing/v1/providers/${cidFromAddress(cid)}`
 }
 
-/** Whether whoever asks would rather have the answer line by line. */
+/** Whether the client prefers the answer line by line. */
 export function wantsNdjson(accept: string | undefined): boolean {
   const quality = (type: string): number => qualityOf(accept ?? '', type)
   return quality(NDJSON) > 0 && quality(NDJSON) >= quality('application/json')
@@ -163,7 +163,7 @@ function readPeer(value: unknown): DelegatedPeer | undefined {
   return typeof record === 'string' ? { ...peer, record: recordBytes(record) } : peer
 }
 
-/** What is not base64url becomes a record nobody accepts, so that it is counted where records are judged. */
+/** Text that is not base64url becomes an invalid record, so that it is counted where records are judged. */
 function recordBytes(text: string): Uint8Array {
   try {
     return fromBase64url(text)

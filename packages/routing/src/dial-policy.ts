@@ -36,7 +36,7 @@ export class DialPolicy {
     return this.#trusted.has(publisher)
   }
 
-  /** Whether a host somebody else named is a public one. */
+  /** Whether a host that a stranger named is a public one. */
   allowsHost(host: string): boolean {
     const found = classifyAddress(host)
     if (found !== 'invalid') return this.allowsAddress(host)
@@ -44,7 +44,7 @@ export class DialPolicy {
     return host.includes('.') && !LOCAL_NAME.test(host)
   }
 
-  /** Whether an address somebody else named is a public one. */
+  /** Whether an address that a stranger named is a public one. */
   allowsAddress(address: string): boolean {
     const found = classifyAddress(address)
     return found === 'public' || (found === 'loopback' && this.#allowLoopback)

@@ -5,7 +5,7 @@
  *                     ▲ head           so that no step looks at more than it removes
  *     living   k3 k5 k6
  *
- * Whoever joins is due no earlier than those before, so the head is always the first to be due.
+ * A new key is due no earlier than those before it, so the head is always the first to be due.
  */
 import type { Address } from '@cairn/wire'
 

@@ -1,6 +1,6 @@
 /**
  * Providers by HTTP: Delegated Routing v1 endpoints and other cairn indexes, one leg for each. That protocol only reads;
- * what this node holds is told to cairn indexes through their own `/announce`.
+ * this node announces what it holds to cairn indexes through their own `/announce`.
  */
 import { Cancel, canceled, type Runtime, throwIfCanceled } from '@cairn/kernel'
 import { joinUrl, type Transport } from '@cairn/platform'
@@ -17,7 +17,7 @@ export interface HttpRoutingOptions {
   readonly transport: Transport
   /** Base URLs, taken in rotation. Asked for every lookup, so that a reload takes hold at once. */
   readonly endpoints: () => readonly URL[]
-  /** Indexes that are told what this node holds. */
+  /** Indexes to which this node announces what it holds. */
   readonly announceTo?: readonly AnnounceTarget[]
   readonly gate: RecordGate
   readonly reach: () => DialPolicy
@@ -28,7 +28,7 @@ const REFUSAL_CHARACTERS_MAX = 16 * 1024
 
 export class HttpRouting implements ProviderRouting {
   readonly name = 'http'
-  /** Endpoints are asked; only who is announced to is told. */
+  /** True with an index in `announceTo`: endpoints are only asked. */
   readonly announces: boolean
   readonly #runtime: Runtime
   readonly #options: HttpRoutingOptions
@@ -56,7 +56,7 @@ export class HttpRouting implements ProviderRouting {
     }))
   }
 
-  /** Every index that is to be told takes every record, or this throws: whoever did not is told again with the rest. */
+  /** Announces every record to every index, or throws: then all are announced again, to the indexes that have them too. */
   async provide(records: readonly SignedProviderRecord[], { signal }: { readonly signal: AbortSignal }): Promise<void> {
     const tells = this.#outboxes.flatMap((outbox) =>
       records.map(async (record) => await outbox.announce(record, signal)),

@@ -1,8 +1,8 @@
 /**
- * Records for one other cairn index, told in as few requests as it takes.
+ * Announces records to one other cairn index, in as few requests as it takes.
  *
- *     tell ──▶ waiting (4096) ──▶ POST /announce, one at a time, 256 records or 512 KiB ──▶ taken, or refused with a reason
- *                                   └ not answered: everybody hears so, and nobody asks again for 1 s, 2 s … 5 min
+ *     announce ──▶ waiting (4096) ──▶ POST /announce, one at a time, 256 records or 512 KiB ──▶ taken, or refused with a reason
+ *                                       └ not answered: every caller fails, and no request follows for 1 s, 2 s … 5 min
  *
  * Whatever comes while a request is under way goes with the next one. The other side dials back before it believes.
  */
@@ -12,7 +12,7 @@ import { problemError, toBase64url } from '@cairn/wire'
 import { noRoute } from './provider-routing.ts'
 import type { SignedProviderRecord } from './record.ts'
 
-/** The text of a body, or as much of its beginning; whoever reads it still cancels the body. */
+/** Reads the text of a body, or as much of its beginning; the caller still cancels the body. */
 export async function textUpTo(body: IncomingBody, charactersMax: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -66,7 +66,7 @@ export class IndexOutbox {
     throwIfCanceled(signal)
     const { host } = this.#target.url
     if (this.#runtime.clock.now() < this.#notBefore) throw noRoute(`The index at ${host} did not answer a moment ago.`)
-    if (this.#waiting.length >= WAITING_MAX) throw noRoute(`Too much waits to be told to the index at ${host}.`)
+    if (this.#waiting.length >= WAITING_MAX) throw noRoute(`Too many records wait for the index at ${host}.`)
     const told = Promise.withResolvers<void>()
     this.#waiting.push({ text: toBase64url(bytes), announced: told })
     this.#sending ??= this.#sendAll().finally(() => {
@@ -75,7 +75,7 @@ export class IndexOutbox {
     await abortable(signal, told.promise)
   }
 
-  /** Ends what is under way; whoever waits hears so. */
+  /** Aborts the request under way; every waiting caller receives the error. */
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#sending
@@ -83,7 +83,7 @@ export class IndexOutbox {
 
   /** Never throws. */
   async #sendAll(): Promise<void> {
-    // Whoever tells several in one step finds them in one request.
+    // Records that a caller announces in one step go into one request.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#nextBatch()

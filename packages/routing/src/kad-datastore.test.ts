@@ -13,7 +13,7 @@ function key(text: string): Key {
   return { toString: () => text } as Key
 }
 
-/** Nobody waits here for others to have had their turn. */
+/** Puts without waiting for the turn of the entries before it. */
 function tell(store: KadDatastore, told: Key, value: Uint8Array): void {
   Promise.resolve(store.put(told, value)).catch(assert.ifError)
 }

@@ -3,10 +3,11 @@
  *
  *     /dht/provider/<key>/<peer>   at most 64 peers for a key, 10 000 keys for a peer, 200 000 in all (our own aside)
  *     /peers/<peer>                at most 10 000 peers
- *     /dht/record/…                nobody stores values here: refused
+ *     /dht/record/…                values are refused: cairn stores none
  *
- * What strangers tell is taken one at a time between other work: the library reads a stream that is full of it to its end
- * without a pause, and everything else in this process would wait. Entries live in one map for each folder, so that the providers of a key are found without a look at the others.
+ * What strangers send is taken one at a time between other work: the library reads a stream that is full of it to its
+ * end without a pause, and everything else in this process would wait. Entries live in one map for each folder, so that
+ * the providers of a key are found without a look at the others.
  */
 import { type Clock, type Metrics, sleep } from '@cairn/kernel'
 import type { Libp2pOptions } from 'libp2p'

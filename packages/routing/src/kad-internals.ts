@@ -91,7 +91,7 @@ export function queryFrom(internals: KadInternals, start: readonly PeerId[]): Qu
   const shadow: unknown = Object.create(queryManager, {
     routingTable: { value: table },
     disjointPaths: { value: 1 },
-    // Nobody waits for the first walk of the library's own, nor for a peer where none was given.
+    // The query does not wait for the library's own first walk, nor for a peer where none was given.
     initialQuerySelfHasRun: { value: undefined, writable: true },
     allowQueryWithZeroPeers: { value: true },
   })

@@ -38,7 +38,7 @@ export class KadLookup {
     }
   }
 
-  /** Peers that others told us about; nobody has to be asked for these. */
+  /** Returns the providers that others announced to this node, without a request. */
   async known(signal: AbortSignal): Promise<readonly PeerId[]> {
     return await this.#internals.providers.getProviders(this.#key, { signal })
   }

@@ -84,7 +84,7 @@ function dhtOptions({ protocol, server, bucketSize }: KadNodeOptions, gate: Addr
     protocol,
     kBucketSize: bucketSize,
     clientMode: !server,
-    // It waits for the first peer by itself; whoever provides waits for it.
+    // The library waits for the first peer by itself, and every `provide` waits for that.
     initialQuerySelfInterval: 1,
     // We provide again ourselves, at a steady rate; the library only sweeps what has expired.
     reprovide: { validity: RECORD_TTL_MS, threshold: 0, interval: SWEEP_MS },

@@ -214,7 +214,7 @@ function targetOf({ start }: LegPlan): string {
   return first === undefined ? 'kad' : `kad:${first.toString()}`
 }
 
-/** One leg's query, and the records of everybody it names, fetched while it goes on. */
+/** One leg's query, and the records of every provider it names, fetched while it goes on. */
 class FollowUp {
   readonly #runtime: Runtime
   readonly #options: KadRoutingOptions
@@ -295,7 +295,7 @@ class FollowUp {
     if (state !== undefined) this.#runtime.metrics.count('provider_records_total', { state })
   }
 
-  /** Somebody who provides but signed nothing; whether that is enough is the caller's to say. */
+  /** Reports a provider without a signed record; the caller decides whether that is enough. */
   #unsigned(peer: PeerInfo): void {
     const id = peer.id.toString()
     const urls = peer.multiaddrs.map((address) => urlFromMultiaddr(address.toString()))

@@ -43,7 +43,7 @@ export class KadTable {
     try {
       const table = new KadTable(options, node)
       await table.#serve()
-      // Whoever is down now is tried again when somebody needs a peer and none is known.
+      // A bootstrap peer that is down now is dialed again when a lookup needs a peer and none is known.
       table.#exploring = table.#explore().catch(ignore)
       return table
     } catch (error) {
@@ -175,8 +175,8 @@ export class KadTable {
   }
 
   /**
-   * Comes to know its neighbours, as a newcomer must: the library's own first walk ends after twenty events. Whoever
-   * has met few, because the others were newcomers themselves or too busy to answer, looks again after a while.
+   * Finds the neighbours of a new node: the library's own first walk ends after twenty events. A node that has met few,
+   * because the others were new themselves or too busy to answer, looks again after a while.
    */
   async #explore(): Promise<void> {
     const { bootstrap, clock } = this.#options
@@ -201,7 +201,7 @@ export class KadTable {
   async #dialBootstrap(signal: AbortSignal): Promise<void> {
     const { bootstrap, clock } = this.#options
     if (bootstrap.length === 0) {
-      // Whoever others join by waits for them: somebody may just have connected and not be in the table yet.
+      // A bootstrap node waits for the others: a peer may just have connected and not be in the table yet.
       if (this.#node.getConnections().length > 0) return
       throw noRoute('No DHT peer is known and none is configured to join by.')
     }

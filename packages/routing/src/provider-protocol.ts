@@ -7,7 +7,7 @@
  *
  * The table of the DHT holds pointers to peers, nothing else; what a pointer is worth is in the signed record, and
  * that comes from the peer itself. Lengths are said, not told by the end of the stream: libp2p's streams may report
- * the end before the last bytes, and an end that came before anybody listened not at all.
+ * the end before the last bytes, and an end that came before the first listener not at all.
  */
 import { CairnError, type Clock, type Metrics, TokenBucket } from '@cairn/kernel'
 import { type Address, addressFromDigest, decodeCbor, digestOf, encodeCbor } from '@cairn/wire'

@@ -1,5 +1,6 @@
 /**
- * Records others announced to us, in memory and bounded in every direction.
+ * Records that others announced to us, in memory and bounded in every direction, and what this node can say about an
+ * object by itself: its own record and those.
  *
  *     address ──▶ publisher ──▶ newest record            at most 64 publishers for an address,
  *     publisher ──▶ how many addresses                   10 000 addresses for a publisher, 200 000 records in all
@@ -12,8 +13,6 @@ import type { Address } from '@cairn/wire'
 import type { RecordState } from './metrics.ts'
 import type { SignedProviderRecord } from './record.ts'
 import type { RecordSigner } from './record-signer.ts'
-
-// Everything this node can say about an object by itself: its own holding, and what others announced to it.
 
 export interface LocalRecordsOptions {
   /** Whether this node holds the object. */

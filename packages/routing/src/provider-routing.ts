@@ -3,30 +3,30 @@
  *
  *     legs(cid, n) ──▶ leg 1 ──▶ onProvider …, resolves        each leg is asked on its own: own signal,
  *                      leg 2 ──▶ rejects: this way failed      own breaker, nothing shared with the others
- *                      leg 3 ──▶ aborted by whoever has enough
+ *                      leg 3 ──▶ aborted by a caller that has enough
  *
- * `local` knows what this node holds and was told, `http` asks configured indexes, `kad` asks the DHT, `sim` stands in
+ * `local` knows what this node holds and has received, `http` asks configured indexes, `kad` asks the DHT, `sim` stands in
  * for all of them in tests. The caller decides how many legs run, when, and when it has heard enough.
  */
 import { CairnError, type Deadline } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import type { SignedProviderRecord } from './record.ts'
 
-/** Nobody could be asked, or nobody who was asked answered: worth another try, unlike an answer that says no. */
+/** No peer could be asked, or none of those asked answered: worth a retry, unlike an answer that says no. */
 export function noRoute(detail: string, cause?: unknown): CairnError {
   return new CairnError('Timeout', detail, { code: 'no_route', status: 503, cause })
 }
 
-/** Somebody who says that they hold an object. */
+/** A node that says it holds an object. */
 export interface Provider {
   /** Text of the libp2p peer id: the hash of the key that signs. */
   readonly id: string
   /** Base URLs of their storage or edge. */
   readonly http: readonly string[]
   readonly region?: string
-  /** Verified before anybody sees it. Absent: nobody signed this. */
+  /** Verified before a caller receives it; absent where there is no signature. */
   readonly record?: SignedProviderRecord
-  /** Wall milliseconds when this was last confirmed: the record's issue, or the receipt of what nobody signed. */
+  /** Wall milliseconds when this was last confirmed: the record's issue, or the receipt of an unsigned answer. */
   readonly seenAtMs: number
 }
 
@@ -58,13 +58,13 @@ export interface RoutingPeer {
 
 export interface ProviderRouting extends AsyncDisposable {
   readonly name: 'local' | 'http' | 'kad' | 'sim'
-  /** At most `count` distinct ways to ask for this address, the preferred first; none where nobody can be asked. */
+  /** At most `count` distinct ways to ask for this address, the preferred first; none where no peer can be asked. */
   legs(cid: Address, count: number): readonly RoutingLeg[]
-  /** Whether `provide` tells anybody at all: where it does not, nobody has to sign anything for it. */
+  /** Whether `provide` announces anything at all: where it does not, no record has to be signed for it. */
   readonly announces: boolean
-  /** Tells others where these records are to be had; throws `no_route` when some of them could be told to nobody. */
+  /** Announces these records to others; throws `no_route` when some of them reached no peer. */
   provide(records: readonly SignedProviderRecord[], options: { readonly signal: AbortSignal }): Promise<void>
-  /** Tells nobody any more; what others were told ends with its expiry. */
+  /** Stops announcing the object; earlier announcements end with their expiry. */
   unprovide(cid: Address): Promise<void>
   peers(): readonly RoutingPeer[]
 }

@@ -40,7 +40,7 @@ export class RecordSigner {
     return this.#key.publisher
   }
 
-  /** A record for the next 24 hours, or one that is less than a minute old; undefined while nobody can reach this node. */
+  /** A record for the next 24 hours, or one that is less than a minute old; undefined while no peer can reach this node. */
   sign(cid: Address): SignedProviderRecord | undefined {
     const { clock, urls } = this.#options
     const http = urls()

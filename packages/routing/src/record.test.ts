@@ -42,7 +42,7 @@ function verify(bytes: Uint8Array, expected = {}): string {
   return codeOf(() => verifyRecord(crypto, bytes, { wallMs: WALL_MS, ...expected }))
 }
 
-/** The record with some fields changed, signed by whoever. */
+/** The record with some fields changed, and its signature kept. */
 function altered(change: Readonly<Record<string, unknown>>): Uint8Array {
   return encodeCbor({ ...fieldsOf(signRecord(crypto, SEED, CLAIM)), ...change })
 }

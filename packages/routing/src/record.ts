@@ -1,11 +1,11 @@
 /**
- * A provider record: somebody's signed word that they hold an object, and where to fetch it.
+ * A provider record: a node's signed statement that it holds an object, and where to fetch it.
  *
  *     deterministic CBOR {v, cid, publisher, http[], region?, seq, exp, sig}      at most 16 KiB
  *                         └──────────────── signed ───────────────┘   └ Ed25519 over context ‖ CBOR of the rest
  *
- * `publisher` is a peer id, which for Ed25519 holds the key itself: a record needs nobody else to be verified. `seq`
- * orders the records of one publisher about one object; `exp` (Unix seconds) ends it, whatever was announced later.
+ * `publisher` is a peer id, which for Ed25519 holds the key itself: a record is verified offline. `seq` orders
+ * the records of one publisher about one object; `exp` (Unix seconds) ends it, whatever was announced later.
  */
 import { CairnError } from '@cairn/kernel'
 import type { Crypto, Sign } from '@cairn/platform'
@@ -30,7 +30,7 @@ export interface ProviderRecord {
   readonly exp: number
 }
 
-/** A record as it was signed; whoever holds one that came from `verifyRecord` or `signRecord` need not check it again. */
+/** A record as it was signed; one that came from `verifyRecord` or `signRecord` needs no second check. */
 export interface SignedProviderRecord extends ProviderRecord {
   readonly bytes: Uint8Array
 }
@@ -52,7 +52,7 @@ const CLOCK_SKEW_MS = 60_000
 const REGION = /^[a-z0-9][a-z0-9-]{0,31}$/
 const CONTEXT = new TextEncoder().encode('cairn-provider/v1\0')
 
-/** Whoever signs: the peer id and the key behind it, made once. */
+/** The signer of records: the peer id and the key behind it, made once. */
 export interface RecordKey {
   readonly publisher: string
   readonly sign: Sign
@@ -91,7 +91,7 @@ export function verifyRecord(crypto: Crypto, bytes: Uint8Array, expected: Record
     throw refused('Malformed', 'record_other_cid', 'This provider record is about another object.')
   }
   if (expected.publisher !== undefined && record.publisher !== expected.publisher) {
-    throw refused('Forbidden', 'record_other_publisher', 'This provider record was published by somebody else.')
+    throw refused('Forbidden', 'record_other_publisher', 'This provider record is from another publisher.')
   }
   checkTime(record, expected.wallMs)
   if (!crypto.ed25519Verify(keyFromPeerId(record.publisher), messageOf(fields), signature)) {

@@ -1,17 +1,17 @@
 /**
- * When to tell the DHT again what we hold: everything every 12 hours, one at a time, evenly.
+ * When to announce again to the DHT what we hold: everything every 12 hours, one at a time, evenly.
  *
- *     fresh    never told; goes first
- *     failed   told nobody; again after 5 minutes                  ──▶ take ──▶ told ──┐
- *     waiting  told; again 12 hours after that                                         │
- *        ▲                                                                             │
- *        └─────────────────────────────────────────────────────────────────────────────┘
+ *     fresh    never announced; goes first
+ *     failed   reached no peer; again after 5 minutes              ──▶ take ──▶ announced ──┐
+ *     waiting  announced; again 12 hours after that                                         │
+ *        ▲                                                                                  │
+ *        └──────────────────────────────────────────────────────────────────────────────────┘
  *
  * Between two takes lies at least one interval of the pace, so a thousand objects that arrive at once leave as slowly
  * as any others, and return 12 hours later just as far apart. The pace grows with the number of objects: a full round
- * never takes longer than half the time a record lasts, even if every object was told once more because it failed.
+ * never takes longer than half the time a record lasts, even if every object was announced once more because it failed.
  *
- * Each line is in order of due time by itself: whoever joins it is due a constant time after now.
+ * Each line is in order of due time by itself: a new key is due a constant time after now.
  */
 import type { Address } from '@cairn/wire'
 import { createDueQueue, type DueQueue, discard, enqueue, first } from './due-queue.ts'
@@ -37,13 +37,13 @@ export function createRepublish(now: number): RepublishCore {
   return { fresh: createDueQueue(), failed: createDueQueue(), waiting: createDueQueue(), taken: new Set(), nextAt: now }
 }
 
-/** From now on this object is told; nothing changes if it is already. */
+/** Announces this object from now on; does nothing if it is announced already. */
 export function add(core: RepublishCore, key: Address, now: number): void {
   if (core.taken.has(key) || linesOf(core).some(({ pending: living }) => living.has(key))) return
   enqueue(core.fresh, key, now)
 }
 
-/** This object is not told any more. */
+/** Stops announcing this object. */
 export function remove(core: RepublishCore, key: Address): void {
   for (const line of linesOf(core)) discard(line, key)
   core.taken.delete(key)
@@ -59,7 +59,7 @@ export function paceMs(core: RepublishCore): number {
   return 1000 / perSecond
 }
 
-/** The next object to tell, if it is time; the caller says with `told` or `failed` what became of it. */
+/** Takes the next object to announce, if it is time; the caller reports its end with `announced` or `failed`. */
 export function take(core: RepublishCore, now: number): Address | undefined {
   if (now < core.nextAt) return undefined
   const next = linesOf(core)

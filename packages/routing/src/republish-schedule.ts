@@ -1,4 +1,4 @@
-/** `republish-core.ts` on a clock: what to tell next, as soon as it is time. */
+/** `republish-core.ts` on a clock: what to announce next, as soon as it is time. */
 import { type Clock, type WaitOptions, Watch } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
 import * as core from './republish-core.ts'
@@ -14,18 +14,18 @@ export class RepublishSchedule {
     this.#core = core.createRepublish(clock.now())
   }
 
-  /** How many objects are told again and again. */
+  /** How many objects are announced again and again. */
   get size(): number {
     return core.size(this.#core)
   }
 
-  /** From now on this object is told. */
+  /** Announces this object from now on. */
   add(cid: Address): void {
     core.add(this.#core, cid, this.#clock.now())
     this.#changed()
   }
 
-  /** This object is not told any more. */
+  /** Stops announcing this object. */
   remove(cid: Address): void {
     core.remove(this.#core, cid)
   }

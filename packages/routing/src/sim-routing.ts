@@ -35,7 +35,7 @@ export class SimRouting implements ProviderRouting {
   readonly #clock: Clock
   readonly #random: Random
   readonly #peers: readonly SimPeer[]
-  /** What peers were told: every peer hears everything, the lost ones aside. */
+  /** What peers received: every peer receives everything, the lost records aside. */
   readonly #told = new Map<Address, Map<string, SignedProviderRecord>>()
   /** Questions each peer was asked, for tests. */
   readonly asked = new Map<string, number>()
@@ -56,7 +56,7 @@ export class SimRouting implements ProviderRouting {
 
   async provide(records: readonly SignedProviderRecord[], { signal }: { readonly signal: AbortSignal }): Promise<void> {
     if (this.#peers.length === 0) throw noRoute('There is no peer to tell.')
-    // The slowest peer decides when everybody has been told.
+    // The slowest peer decides when every peer has the record.
     await sleep(this.#clock, Math.max(...this.#peers.map(({ latencyMs }) => latencyMs)), { signal })
     for (const record of records) {
       const about = this.#told.get(record.cid) ?? new Map<string, SignedProviderRecord>()

@@ -15,7 +15,7 @@ import { PeerMetrics, seedOf } from './peer.ts'
 const ADD_PROVIDER = 2
 /** The code and the length of a SHA-256 in a multihash. */
 const SHA256 = Uint8Array.of(0x12, 0x20)
-/** Fewer than the library takes of somebody whom it does not know yet. */
+/** Fewer than the library accepts of an unknown peer. */
 const STREAMS = 8
 /** Together about a thousand a second: more than the other side, which lives in the same process, works off. */
 const PACE_MS = 8
@@ -54,8 +54,8 @@ export class HostilePeer implements AsyncDisposable {
   }
 
   /**
-   * Tells the target, over several streams, that we provide one key after the other that nobody ever heard of, until that
-   * is enough. Streams that are cut off are opened again. How many were told.
+   * Tells the target, over several streams, that we provide one unknown key after the other, until that is enough. Opens
+   * streams again that are cut off. Returns how many keys it sent.
    */
   async floodPointers(isEnough: () => boolean, signal: AbortSignal): Promise<number> {
     let told = 0
@@ -69,7 +69,7 @@ export class HostilePeer implements AsyncDisposable {
           }
           await stream.close({ signal })
         } catch {
-          // Whoever is flooded may well cut us off.
+          // A flooded target may well cut us off.
         }
       }
     }
@@ -84,7 +84,7 @@ export class HostilePeer implements AsyncDisposable {
     for await (const _piece of stream);
   }
 
-  /** Says that it provides what the key of the DHT stands for, and answers whoever asks for its record with these bytes. */
+  /** Says that it provides what the key of the DHT stands for, and answers a request for its record with these bytes. */
   async lieAbout(key: Uint8Array, answer: Uint8Array, signal: AbortSignal): Promise<void> {
     await this.#node.handle(PROVIDER_PROTOCOL, (stream) => {
       stream.send(answer)

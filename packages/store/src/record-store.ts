@@ -190,7 +190,7 @@ export class RecordStore extends Closeable {
     return now?.lsn !== lsn || !isSamePlace(now.place, place)
   }
 
-  /** Whether what lies there was found damaged or lost, by whoever read it. */
+  /** Whether any reader found what lies there damaged or lost. */
   isDamagedAt(place: RecordPlace): boolean {
     return this.keeper.isLost(place.segment) || this.journal.isDamagedAt(place)
   }
@@ -305,7 +305,7 @@ function heldBy({ kind, payload }: Draft): Uint8Array | undefined {
   try {
     return decodeHold(payload).object
   } catch {
-    // Who asks for the holds of an object is told that some hold cannot be read.
+    // A query for the holds of an object reports that some hold cannot be read.
     return undefined
   }
 }

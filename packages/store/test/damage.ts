@@ -1,4 +1,4 @@
-/** What can become of a file that nobody guards: bits flip, ends are cut, stretches are zeroed, it goes. */
+/** Damages files as drives do: bits flip, ends are cut, stretches are zeroed, a file goes. */
 import { crc32 } from 'node:zlib'
 import type { Random } from '@cairn/kernel'
 import { type Address, addressFromDigest } from '@cairn/wire'

@@ -76,7 +76,7 @@ async function play(rows: readonly (readonly Step[])[]): Promise<void> {
     there.add(object)
   }
   async function remove(object: Sample): Promise<void> {
-    // Whoever puts it at the same time may come before or after.
+    // A put at the same time may come before or after.
     there.delete(object)
     await storage.objects.remove(object.id)
   }

@@ -1,5 +1,6 @@
 /**
- * Chunks that were read and hashed, and are worth their memory. What is in here needs no proof any more.
+ * The cache of chunks that were read and hashed, and the pool their buffers come from. A cached chunk needs no second
+ * check.
  *
  *     read from the drive ─┬─ the first time lately ─▶ its name is remembered
  *                          └─ again ─▶ kept; the least recently used go
@@ -7,16 +8,16 @@
  * So a large object that streams through, whose chunks are read once each, pushes out nothing.
  */
 
-/**
- * Buffers for chunks, used again and again: a fresh 64 KiB buffer costs more than reading into it.
+/*
+ * The pool: buffers for chunks, used again and again. A fresh 64 KiB buffer costs more than reading into it.
  *
- *     pool ─ take ─▶ read, verified ─▶ shared by the cache and by readers ─ last one lets go ─▶ pool
+ *     pool ─ take ─▶ read, verified ─▶ shared by the cache and by readers ─ the last disposes ─▶ pool
  */
 
 /** The usual chunk; larger ones are rare enough to be allocated each time. */
 const POOLED_BYTES = 64 * 1024
 
-/** Verified bytes, held until disposed. Disposing twice lets go once; using them after that is a defect. */
+/** Verified bytes, held until disposed. Disposing twice releases once; using them after that is a defect. */
 export interface ChunkBytes extends Disposable {
   readonly bytes: Uint8Array
 }
@@ -25,7 +26,7 @@ export class BufferPool {
   readonly #free: Uint8Array[] = []
   readonly #keepMax: number
 
-  /** Keeps at most `keepBytes` of buffers nobody uses. */
+  /** Keeps at most `keepBytes` of unused buffers. */
   constructor(keepBytes: number) {
     this.#keepMax = Math.floor(keepBytes / POOLED_BYTES)
   }
@@ -47,7 +48,7 @@ export class BufferPool {
   }
 }
 
-/** Bytes that go back to the pool when the last holder lets go. */
+/** Bytes that go back to the pool when the last holder disposes of them. */
 export class SharedBytes {
   readonly bytes: Uint8Array
   readonly #pool: BufferPool
@@ -68,7 +69,7 @@ export class SharedBytes {
     return new SharedBytesHold(this)
   }
 
-  /** For `Hold` alone: whoever holds disposes of what `hold` gave. */
+  /** For `SharedBytesHold` alone: a holder disposes of what `hold` returned. */
   release(): void {
     this.#holders -= 1
     if (this.#holders === 0) this.#pool.give(this.bytes)
@@ -91,8 +92,8 @@ class SharedBytesHold implements ChunkBytes {
   }
 }
 
-/**
- * Names of what was read lately.
+/*
+ * The names of chunks that were read lately.
  *
  *     oldest ─▶ │ name │ name │ name │ … ◀─ newest        as many as `bytesMax` bytes of reading, and `NAMES_MAX` at most
  */

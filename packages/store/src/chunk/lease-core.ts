@@ -2,7 +2,7 @@
  * Who keeps a chunk that no object refers to yet.
  *
  *     missing / put ── lease to the upload, for an hour ──▶ commit: the object refers to it ──▶ lease ends
- *                                └── nobody comes back ──▶ expired: the sweeper may take it
+ *                                └── abandoned ──▶ expired: the sweeper may take it
  *
  * Times are on the monotonic clock, which a restart forgets: so after a start nothing is swept for one lease time.
  */

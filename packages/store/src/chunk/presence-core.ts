@@ -6,7 +6,7 @@
  *     no             absent: write       join it           absent: write
  *     yes            present             join it           going: write it again, after the removal
  *
- * What is not yet durable does not exist: whoever asks for it joins the write that is under way and shares its fate.
+ * What is not yet durable does not exist: its caller joins the write that is under way and shares its fate.
  */
 
 export interface UnderWay<Token> {

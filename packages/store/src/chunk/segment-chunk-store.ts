@@ -10,7 +10,7 @@ import { type ChunkPut, type ChunkStore, checkChunk } from './chunk-store.ts'
 import { lease } from './lease-core.ts'
 import * as presence from './presence-core.ts'
 
-/** Buffers nobody uses that the pool keeps for the next reader. */
+/** Unused buffers that the pool keeps for the next reader. */
 const POOL_BYTES = 16 * 1024 * 1024
 /** A segment may be compacted away between looking a place up and reading it; the second look finds the new place. */
 const LOOKS_MAX = 3
@@ -163,7 +163,7 @@ export class SegmentChunkStore implements ChunkStore {
     return this.#submitRemoval(id)
   }
 
-  /** Lets go of every buffer. */
+  /** Releases every buffer. */
   close(): void {
     this.#cache.clear()
   }
@@ -199,7 +199,7 @@ export class SegmentChunkStore implements ChunkStore {
       const shared = await this.#readVerified(id, entry)
       const mine = shared?.hold()
       while (line.size > 0) line.wakeFirst({ tag: 'read', held: shared?.hold() })
-      // It may have gone while it was read; then nobody would take it out of the cache again.
+      // The chunk may have been removed while it was read; then nothing would take it out of the cache again.
       if (shared !== undefined) this.#cache.offer(id, shared, () => this.exists(id))
       return mine
     } catch (error) {
@@ -221,7 +221,7 @@ export class SegmentChunkStore implements ChunkStore {
         if (!isKind(error, 'NotFound') || look === LOOKS_MAX) throw error
       }
       entry = this.#store.lookup(KIND.chunk, digest)
-      // It did not move: the segment it should be in was taken away by somebody else.
+      // It did not move: its segment was removed from outside.
       if (entry !== undefined && isSamePlace(entry.place, place)) throw this.#foundDamaged(id, place)
     }
     return undefined
@@ -238,7 +238,7 @@ export class SegmentChunkStore implements ChunkStore {
       if (await this.#store.isMended(KIND.chunk, digest, entry)) throw moved(id)
       throw this.#foundDamaged(id, entry.place)
     } catch (error) {
-      // A drive that does not answer may still do so, into this very buffer: it is nobody else's any more.
+      // A drive that does not answer may still write into this very buffer: it must not be used again.
       if (!isKind(error, 'StorageBusy')) this.#pool.give(bytes)
       throw error
     }

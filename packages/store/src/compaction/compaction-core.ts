@@ -17,7 +17,7 @@ export interface SegmentFacts {
   readonly isSettled: boolean
   /** It was looked at and found not worth it, not long ago. */
   readonly isPutOff: boolean
-  /** Damaged segments are kept for whoever repairs them. */
+  /** Damaged segments are kept for the repair. */
   readonly isDamaged: boolean
   readonly bytes: number
   readonly liveBytes: number

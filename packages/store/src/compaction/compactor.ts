@@ -43,7 +43,7 @@ import {
 } from './compaction-core.ts'
 
 /*
- * Whether a record may be left behind: only if the journal itself has a later one of the same kind and id.
+ * The fate of a record: it may be left behind only if the journal itself has a later one of the same kind and id.
  *
  *     record ─▶ index: where is the newest? ─┬─ here ─▶ it lives
  *                                            ├─ elsewhere ─▶ read its header there: same kind and id, that LSN ─▶ dead
@@ -85,13 +85,13 @@ async function isProved({ journal }: RecordStore, record: PlacedRecord, { lsn, p
   }
 }
 
-/** What is copied between two syncs of nobody: one write. */
+/** One write: so much is copied without a sync that no caller asked for. */
 const WRITE_BYTES = 1024 * 1024
 const LOOK_AGAIN_MS = 24 * 3_600_000
 const TOMBSTONE_KEEP_MS = 30 * 24 * 3_600_000
 
 export interface CompactorOptions {
-  /** Bytes per second, shared with whoever else is given this bucket. Its burst is at least 1 MiB. */
+  /** Bytes per second, shared with the other users of this bucket. Its burst is at least 1 MiB. */
   readonly pace: TokenBucket
   readonly tombstoneKeepMs?: number
   /** Whether some other target may hold a copy that a tombstone must still beat. */

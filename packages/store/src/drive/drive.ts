@@ -100,7 +100,7 @@ export class DriveDirectory {
   }
 }
 
-/** A file that was opened after its caller gave up is nobody's; whether closing it works no longer matters. */
+/** Closes a file that was opened after its caller gave up: it has no owner, so a failure to close it is ignored. */
 function closeLate(file: DiskFile): void {
   file.close().catch(() => undefined)
 }

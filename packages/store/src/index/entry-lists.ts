@@ -1,5 +1,6 @@
 /**
- * What is known of records that no side file lists yet: packed entries, segment by segment, in the order they came.
+ * What is known of records that no side file lists yet: packed entries, segment by segment, in the order they came;
+ * and the sorting of them.
  *
  *     entry 52 B   id 32 │ kind 1 │ flags 1 │ offset 6 │ length 4 │ LSN 6 │ zero 2          link 64 B   hold 32 │ object 32
  *

@@ -1,5 +1,6 @@
 /**
- * The view every store begins with: for each kind and id the record with the highest LSN, and where it lies.
+ * The view every store begins with: for each kind and id the record with the highest LSN, and where it lies; and which
+ * hold is on which object.
  *
  *     side files, segments ─▶ load ─┐
  *                                   ├─▶ keydir (memory) ◀─ get, move, forget, mark
@@ -13,10 +14,9 @@ import type { Draft, PlacedRecord, RecordPlace } from '../journal/segment.ts'
 import { entryFlags, entryKind, entryLength, entryLsn, entryOffset } from './entry-lists.ts'
 import { type IndexEntry, type IndexedRecord, Keydir, SALT_WORDS, type SegmentUse } from './keydir-core.ts'
 
-// Which hold is on which object, both ways. A hold's id is made of its object, so a link never changes its meaning.
-
 const ID_BYTES = 32
 
+/** Holds and their objects, both ways. A hold's id is made of its object, so a link never changes its meaning. */
 class HoldLinks {
   readonly #objectOf = new Map<string, string>()
   readonly #holdsOf = new Map<string, string>()
@@ -62,7 +62,7 @@ function packId(id: Uint8Array): string {
 const SHARDS_PER_SLICE = 256
 
 export interface RecordIndexOptions {
-  /** Random; nobody outside the process knows it. */
+  /** Random, and never leaves the process. */
   readonly salt: Uint8Array
   /** The object a record holds; `undefined` for one that is no hold, or does not say. */
   readonly heldBy: (record: Draft) => Uint8Array | undefined
@@ -152,7 +152,7 @@ export class RecordIndex {
     return this.#keydir.move(kind, id, from, to)
   }
 
-  /** Forgets the entry, if it is still this record: a tombstone nobody needs, or an entry that turned out wrong. */
+  /** Forgets the entry, if it is still this record: an unneeded tombstone, or an entry that turned out wrong. */
   forget(kind: number, id: Uint8Array, place: RecordPlace): boolean {
     return this.#keydir.remove(kind, id, place)
   }

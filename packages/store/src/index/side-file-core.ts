@@ -47,7 +47,7 @@ export interface SideFileFoot extends SideFileName {
   /** 0 when there is no entry. */
   readonly lowestLsn: number
   readonly highestLsn: number
-  /** The record that ends where the file's knowledge does; whoever believes the file looks whether it is there. */
+  /** The record that ends where the file's knowledge does; a reader that uses the file checks that it is there. */
   readonly last: LastRecord
 }
 

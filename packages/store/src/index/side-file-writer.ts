@@ -1,8 +1,8 @@
 /**
  * Writes side files in the background: of segments that take no more, and of the newest one when much was added to it.
  *
- * They only save the next start some reading. So nothing waits for them, an error of theirs is nobody else's, and what a
- * full disk or a drive in trouble refuses is tried again later.
+ * They only save the next start some reading. So nothing waits for them, their errors fail no caller, and what a full
+ * disk or a drive in trouble refuses is tried again later.
  */
 import { isKind, sleep, type Timer, toCairnError } from '@cairn/kernel'
 import type { StoreMachine } from '../drive/drive.ts'

@@ -2,7 +2,7 @@
  * The one writer of a journal: takes what was submitted in groups, writes, syncs, and tells.
  *
  *     submit ─▶ commit-core ─▶ write group ─▶ fdatasync ─▶ sink (the index) ─▶ callers told
- *                                  └───────────┴─ any error ─▶ everybody fails ─▶ a new segment, or none is ready
+ *                                  └───────────┴─ any error ─▶ every caller fails ─▶ a new segment, or none is ready
  */
 import { CairnError, sleep, toCairnError, Waiters, type WaitOptions, waitIn } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
@@ -34,12 +34,12 @@ const HEAL_MS_MAX = 5_000
 
 interface DraftBatch {
   readonly drafts: readonly Draft[]
-  /** Runs once, in the step in which the outcome is known and before anybody who waits hears of it. */
+  /** Runs once, in the step in which the outcome is known and before the waiting callers receive it. */
   readonly onSettled: ((outcome: CairnError | undefined) => void) | undefined
   records: readonly PlacedRecord[]
 }
 
-/** What was submitted; its fate can be waited for by anybody, at any time, or by nobody. */
+/** What was submitted. Any number of tasks may wait for its fate, at any time, or none. */
 export class Submission {
   /** Its place in line: what has a lower one is written, and durable, before it. */
   readonly turn: number
@@ -78,7 +78,7 @@ export function laterOf(a: Submission | undefined, b: Submission): Submission {
 export interface SubmitOptions {
   /** Tombstones: may use the reserve of a full disk. */
   readonly freesSpace?: boolean
-  /** Do not sync for these alone: they become durable with whatever is synced next, at the latest when somebody asks. */
+  /** Do not sync for these alone: they become durable with whatever is synced next, at the latest when a caller asks. */
   readonly lazy?: boolean
   readonly onSettled?: (outcome: CairnError | undefined) => void
 }
@@ -174,7 +174,7 @@ export class Appender {
     const item: DraftBatch = { drafts, onSettled, records: [] }
     const entry = core.submit(this.#core, { item, bytes, freesSpace, wantsSync: !lazy })
     if (entry === 'full') {
-      throw new CairnError('Busy', 'Too much waits to be written; try again shortly.', { retryAfterMs: 1_000 })
+      throw new CairnError('Busy', 'Too many bytes wait to be written; try again shortly.', { retryAfterMs: 1_000 })
     }
     this.#kick()
     this.#turn += 1
@@ -284,7 +284,7 @@ export class Appender {
     try {
       this.#start.sink(records, { segment: active.segment.number, offset: active.segment.end })
     } finally {
-      // Whatever becomes of the views, the records are durable and whoever waits for them is told.
+      // Whatever becomes of the views, the records are durable and the waiting callers must learn it.
       this.#settle(durable)
       this.#start.onDurable(active.segment, this.#syncedLsn)
     }

@@ -1,12 +1,12 @@
 /**
- * Group commit: who is written together, who is told what.
+ * Group commit: which entries are written together, and what their callers learn.
  *
  *     submit ─▶ [ queue ] ─ take ─▶ [ writing ] ─ wrote ─▶ [ unsynced ] ─ synced ─▶ durable
  *                   │                    │                      │
  *                   └────────────────────┴── fail ──────────────┴─▶ failed, every one of them
  *
  * One group is under way at a time. After a failure nothing is taken until `reopen`: what a failed file holds beyond
- * its last sync is unknown, so nobody in line behind it may go on as if it were there.
+ * its last sync is unknown, so no entry in line behind it may go on as if it were there.
  */
 import { type CairnError, Waiters } from '@cairn/kernel'
 
@@ -22,7 +22,7 @@ export interface CommitEntry<Item> {
   readonly bytes: number
   /** Frees space, so it may use the reserve. */
   readonly freesSpace: boolean
-  /** Somebody waits for it to be durable. */
+  /** A caller waits for it to be durable. */
   wantsSync: boolean
   state: CommitEntryState
   /** Woken when it is written or failed. */
@@ -38,7 +38,7 @@ export interface CommitLimits {
   /** What is written at once. */
   readonly groupBytesMax: number
   readonly groupEntriesMax: number
-  /** What may lie written and unsynced although nobody asked for the sync. */
+  /** How much may lie written and unsynced while no caller asks for the sync. */
   readonly unsyncedBytesMax: number
 }
 
@@ -135,7 +135,7 @@ export function synced<Item>(core: CommitCore<Item>): readonly CommitEntry<Item>
   return durable
 }
 
-/** Wakes whoever waits for these entries. */
+/** Wakes the callers that wait for these entries. */
 export function announce<Item>(entries: readonly CommitEntry<Item>[]): void {
   for (const entry of entries) {
     entry.untilWritten.wakeAll(undefined)

@@ -7,7 +7,7 @@
  * Format 2 adds a word of flags to the header and a flag to the record. Segments of format 1 are read and never written.
  *
  * Both sums of a record begin with the salt of its segment and its place in the file, so bytes that were a record
- * elsewhere, or that somebody stored as a payload to look like one, are not a record here.
+ * elsewhere, or that a client stored as a payload to look like one, are not a record here.
  */
 import type { Crypto } from '@cairn/platform'
 

@@ -30,7 +30,7 @@ async function names(journal: Journal): Promise<number[]> {
   return found
 }
 
-/** As after a power cut that took what nobody had synced. */
+/** As after a power cut that took all that was unsynced. */
 async function loseNotes(machine: JournalMachine): Promise<void> {
   for (const { name } of await machine.disk.list('j')) {
     if (name.startsWith('synced.')) await machine.disk.unlink(`j/${name}`)

@@ -5,11 +5,11 @@
  *     0000000009.seg      │ header │ record │ record │ rec…                active: the one appender writes here
  *     0000000008.seg      │ header │ record │ record │                     compacted: copies, with the LSN they had
  *
- *     append ─▶ fdatasync ─▶ sink: the index, in memory ─▶ the caller is told
- *                   └─ one group under way; whoever comes meanwhile is the next group
+ *     append ─▶ fdatasync ─▶ sink: the index, in memory ─▶ acknowledged
+ *                   └─ one group under way; records that come meanwhile are the next group
  *
  * Never true here:
- *   – a caller was told, and the record is not below a sync that returned;
+ *   – a record was acknowledged, and is not below a sync that returned;
  *   – a record counts that was not asked for, or comes back after what cut it off was synced;
  *   – a file is written to again after a write or a sync of it failed;
  *   – something that had been synced is cut off as if it had not.
@@ -173,7 +173,7 @@ export class Journal extends Closeable {
     return this.#appender.unready
   }
 
-  /** Throws while nothing can be written: for whoever would promise something without writing it. */
+  /** Throws while nothing can be written: for a caller that promises something without writing it. */
   mustBeReady(): void {
     this.#appender.mustBeReady()
   }
@@ -291,7 +291,7 @@ export class Journal extends Closeable {
     if (count !== into.length) throw new CairnError('Integrity', 'A segment ends before what the index says it holds.')
   }
 
-  /** Whether the record there was found damaged, by whoever read the segment. */
+  /** Whether any reader of the segment found the record there damaged. */
   isDamagedAt({ segment, offset }: RecordPlace): boolean {
     const { damage = [] } = this.#segments.get(segment) ?? {}
     return damage.some(({ from, to }) => from <= offset && offset < to)

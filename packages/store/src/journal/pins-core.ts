@@ -18,7 +18,7 @@ export function createPins(): Pins {
   return { count: 0, isRetiring: false, drained: new Waiters() }
 }
 
-/** False once the segment is going: whoever asks holds a place that is out of date. */
+/** Pins the segment; false once it is going: then the caller's place is out of date. */
 export function pin(pins: Pins): boolean {
   if (pins.isRetiring) return false
   pins.count += 1
@@ -30,7 +30,7 @@ export function unpin(pins: Pins): void {
   if (pins.count === 0) pins.drained.wakeAll(undefined)
 }
 
-/** No new pins; true if nobody holds one. */
+/** Admits no new pins; returns true if there is none left. */
 export function retire(pins: Pins): boolean {
   pins.isRetiring = true
   return pins.count === 0

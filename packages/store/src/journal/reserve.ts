@@ -1,5 +1,5 @@
 /**
- * Room on the drive that nobody else can take: a file of our own, beside the segments.
+ * Room on the drive that no other program can take: a file of our own, beside the segments.
  *
  *     │ reserve ░░░░░░░░░░░░░░░░ │        a tombstone, a compaction or a new segment lacks room:
  *     │ reserve ░░░░░░░░ │ free  │        the file is cut, step by step
@@ -34,7 +34,7 @@ export class Reserve {
   #file: DiskFile | undefined
   #growing: Promise<void> | undefined
 
-  /** `directory` is one whose drive nobody waits for who writes data. */
+  /** `directory` is on a drive for which no write of data waits. */
   constructor(machine: JournalMachine, directory: DriveDirectory, space: room.SpaceCore) {
     this.#machine = machine
     this.#directory = directory

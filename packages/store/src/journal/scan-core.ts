@@ -8,7 +8,7 @@
  * fits the salt, the place and the LSN.
  *
  * A payload that has no sum (`PROVED_BY_ID`) is hashed only if that is asked for: when the end of the log is recovered,
- * where it may be torn. Elsewhere the header and the length make the record, and whoever uses the payload proves it.
+ * where it may be torn. Elsewhere the header and the length make the record, and a reader of the payload proves it.
  */
 import { blake3, equalBytes } from '@cairn/wire'
 import {

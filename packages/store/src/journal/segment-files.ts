@@ -6,8 +6,8 @@
  *     most recently used ──────────┴────────── least: closed beyond `openMax`, once it has no user
  *     drain: no new user, the last one out, closed         close: the same for all, and nothing is opened again
  *
- * Never true here: a file is closed while somebody reads it; a file is opened after `close`; a file that was opened is
- * closed by nobody, but by the garbage collector, which ends the process.
+ * Never true here: a file is closed while a task reads it; a file is opened after `close`; an opened file is left to the
+ * garbage collector, which ends the process.
  */
 import { CairnError, isKind, Waiters, waitIn } from '@cairn/kernel'
 import type { DiskFile } from '@cairn/platform'
@@ -91,7 +91,7 @@ export class SegmentFiles {
     }
   }
 
-  /** Waits until nobody reads the segment and its file is closed; no new reader is let in. */
+  /** Admits no new reader of the segment; resolves once the last has ended and its file is closed. */
   async drain(segment: Segment): Promise<void> {
     if (!retire(segment.pins)) await waitIn(segment.pins.drained)
     const handle = this.#open.get(segment.number)
@@ -125,7 +125,7 @@ export class SegmentFiles {
     this.#closeIfUnused(handle)
   }
 
-  /** Closes the oldest beyond the bound that nobody uses. */
+  /** Closes the oldest unused files beyond the bound. */
   #trim(): void {
     for (const [number, each] of this.#open) {
       if (this.#open.size <= this.#openMax) return

@@ -58,7 +58,7 @@ export class NoteWriter {
   #failures = 0
   #isFailing = false
 
-  /** `directory` is one whose drive nobody else waits for: a note that hangs must not hold up a sync. */
+  /** `directory` is on a drive for which nothing else waits: a note that hangs must not hold up a sync. */
   constructor(machine: JournalMachine, directory: DriveDirectory, newest: core.NoteFile | undefined) {
     this.#machine = machine
     this.#directory = directory

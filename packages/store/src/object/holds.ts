@@ -1,7 +1,7 @@
 /**
- * Who keeps which object from being removed.
+ * Holds: which owners keep which object from being removed.
  *
- *     in line ─▶ durable ─▶ in the index        it counts from the first moment on, and is told once it is durable
+ *     in line ─▶ durable ─▶ in the index        it counts from the first moment on, and is acknowledged once durable
  */
 import { CairnError, isKind } from '@cairn/kernel'
 import { type Address, blake3, digestOf } from '@cairn/wire'
@@ -12,7 +12,7 @@ import { decodeHold, encodeHold } from './object-record.ts'
 
 const OWNER_BYTES_MAX = 128
 const UNREADABLE_OWNER = 'an owner whose record is damaged'
-/** Of those who hold an object, so many are named to whoever would remove it. */
+/** A refused removal names so many of the object's owners. */
 const NAMED_MAX = 3
 
 export class Holds {
@@ -23,7 +23,7 @@ export class Holds {
     this.#store = store
   }
 
-  /** Durable, and the same however often it is asked. Whoever calls knows that the object is here. */
+  /** Adds a hold, durably; idempotent. The caller has checked that the object is here. */
   async add(owner: string, id: Address): Promise<void> {
     const draft = holdDraft(checkOwner(owner), id)
     const write = this.#store.submit([draft], { onSettled: () => settle() })
@@ -31,14 +31,14 @@ export class Holds {
     await write.durable()
   }
 
-  /** Called in the step in which they are put in line. Returns what to call once that is over. */
+  /** Counts holds that are put in line in this step. Returns what to call once that write is over. */
   expect(owners: readonly string[], id: Address): () => void {
     if (owners.length === 0) return () => undefined
     const turn = core.begin(this.#core, id, owners)
     return () => core.settle(this.#core, id, turn)
   }
 
-  /** Whether there was such a hold. */
+  /** Ends the hold; returns whether there was one. */
   async end(owner: string, id: Address): Promise<boolean> {
     const hold = holdId(owner, digestOf(id))
     if (this.#store.lookup(KIND.hold, hold) === undefined) {
@@ -57,13 +57,13 @@ export class Holds {
     return verdict === 'held'
   }
 
-  /** Who holds it, those included whose hold is on its way. */
+  /** Returns the owners, those included whose hold is not durable yet. */
   async owners(id: Address): Promise<string[]> {
     const kept = await Promise.all(this.#holdsOn(id).map(async (hold) => await this.#ownerOf(hold)))
     return [...new Set([...kept.flatMap((owner) => owner ?? []), ...core.ownersComing(this.#core, id)])]
   }
 
-  /** `Conflict` that names them. A hold whose record is damaged is a hold all the same, though nobody can say whose. */
+  /** Returns a `Conflict` that names the owners. A hold with a damaged record counts too, though its owner is unknown. */
   async refusal(id: Address): Promise<CairnError> {
     const owners = await this.owners(id)
     return referenced(id, owners.length === 0 ? [UNREADABLE_OWNER] : owners)

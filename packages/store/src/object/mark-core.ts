@@ -1,5 +1,5 @@
 /**
- * Which chunks are garbage: those that a whole marking round did not reach.
+ * Which chunks are garbage, those that a whole marking round did not reach, and when one of them may be removed.
  *
  *     due ─ begin ─▶ marking ─ every live object record and page read ─▶ whole ─ candidates removed one by one ─▶ over
  *                       └───────── anything unreadable ─▶ blocked: nothing is removed, and the next round begins anew
@@ -8,12 +8,12 @@
  *                                       a commit, on what its object refers to
  *                                       the index, on every record that is new
  *
- * No reference is ever stored: a stored one may be wrong, and then removes what somebody needs.
+ * No reference is ever stored: a stored one may be wrong, and then removes what an object needs.
  */
 import { isLeased, type LeaseCore } from '../chunk/lease-core.ts'
 
 /*
- * Whether a chunk may be removed; asked in the same step in which its tombstone is put in line.
+ * The way of a chunk to its removal. `mayCondemn` is asked in the step in which its tombstone is put in line.
  *
  *     unmarked in the index ─▶ its record is read back ─▶ mayCondemn ─▶ tombstone in line ─▶ durable ─▶ compaction
  *                                                                          └─ from here on a put writes the chunk anew

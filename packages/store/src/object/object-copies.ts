@@ -95,7 +95,7 @@ export class ObjectCopies {
     return 'present'
   }
 
-  /** Remembers the delete. `referenced` if somebody holds the object; `newer_version` if it was put since. */
+  /** Remembers the delete. `referenced` if an owner holds the object; `newer_version` if it was put since. */
   async remove(id: Address, { version, isAgreed }: Removal): Promise<void> {
     await this.#inTurn(id, async () => {
       const known = await this.known(id)
@@ -108,7 +108,7 @@ export class ObjectCopies {
     })
   }
 
-  /** Lets go of a copy that is one too many, if it is still this version. That says nothing about the object: version 0. */
+  /** Removes a copy that is one too many, if it is still this version. That says nothing about the object: version 0. */
   async drop(id: Address, version: number): Promise<void> {
     await this.#inTurn(id, async () => {
       const known = await this.known(id)

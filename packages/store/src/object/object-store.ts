@@ -28,7 +28,7 @@ import {
   pagesOf,
 } from './object-record.ts'
 
-/** Chunks looked at in one step; more would hold up everybody else. */
+/** Chunks looked at in one step; more would block other tasks. */
 const CHUNKS_PER_STEP = 4_096
 const DIGEST_BYTES = 32
 const NONE = new Uint8Array(0)
@@ -43,7 +43,7 @@ export interface ObjectCommit {
   readonly chunkSize: number
   /** Absent for an object of one chunk. */
   readonly manifest: Manifest | undefined
-  /** Lets go of the object's chunks at its commit, and keeps what else it has: one upload may bring many objects. */
+  /** The commit releases its leases on the object's chunks, and no others: one upload may bring many objects. */
   readonly upload: string
   /** Hold the object from its first moment on, in the same write. */
   readonly owners?: readonly string[]
@@ -82,11 +82,11 @@ export interface RecordVersion {
 
 export interface Removal {
   readonly version: number
-  /** Others have agreed that it goes: that somebody holds it here no longer matters. */
+  /** Others have agreed that it goes: holds on it here no longer matter. */
   readonly isAgreed: boolean
 }
 
-/** An object that is here, or that somebody else is putting. */
+/** An object that is here, or that another task is putting. */
 type KnownPut = Exclude<presence.PutDecision<Submission>, { tag: 'write' }>
 
 /** What of the record follows from the pages. */
@@ -127,7 +127,7 @@ export class ObjectStore {
     return outcome
   }
 
-  /** An object that is here may have lost pages of its list: whoever puts it again brings them back, durably. */
+  /** Puts back, durably, the pages of its list that an object here has lost. */
   async restorePages({ id, manifest, upload }: ObjectCommit): Promise<void> {
     const facts = manifest === undefined ? undefined : await this.stat(id)
     if (manifest === undefined || facts === undefined) return
@@ -162,7 +162,7 @@ export class ObjectStore {
         return await this.#joined(prepared)
       }
       const [record] = await prepared.write.durable()
-      // Whoever put it may ask for it next. A removal that came since has taken the entry away, or will take this out.
+      // The caller may ask for it next. A removal that came since has taken the entry away, or will take this out.
       if (record !== undefined && this.#entry(object.id)?.lsn === record.lsn)
         this.#recent.add(object.id, decodeObject(record.payload))
     } catch (error) {
@@ -177,8 +177,8 @@ export class ObjectStore {
   }
 
   /**
-   * What is here, if it is cut into chunks of another size. Then it is written anew as it is given: who puts an object
-   * again may do so because chunks of it were lost, and those given are others.
+   * Returns what is here, if it is cut into chunks of another size. Then it is written anew as it is given: a client may
+   * put an object again because chunks of it were lost, and those given are others.
    */
   async #withDifferentChunkSize({
     id,
@@ -193,7 +193,7 @@ export class ObjectStore {
       return facts !== undefined && hasDifferentChunkSize(facts, { manifest, chunkSize }) ? facts : undefined
     } catch (error) {
       if (!isKind(error, 'Integrity')) throw error
-      // Its record is damaged: whoever puts it again brings that back too.
+      // Its record is damaged: this put brings that back too.
       return { size, type, chunkSize, pages: NONE, version }
     }
   }
@@ -206,7 +206,7 @@ export class ObjectStore {
 
   /**
    * Writes the record of an object that is here anew: as the whole that is given, or as a share, of what it kept of the
-   * same generation and what is given. Whoever calls sees to it that nobody else changes the object meanwhile.
+   * same generation and what is given. The caller excludes every other change of the object meanwhile.
    */
   async rewrite(object: ObjectCommit, facts: ObjectFacts): Promise<void> {
     this.#serial += 1
@@ -273,7 +273,7 @@ export class ObjectStore {
     }
   }
 
-  /** The same object as `stat` gave lately, at once; nothing if nobody asked about it, or it has begun to go since. */
+  /** Returns at once what `stat` returned lately; undefined if it did not, or a removal has begun since. */
   statRecent(id: Address): ObjectFacts | undefined {
     return this.#recent.get(id)
   }
@@ -282,7 +282,7 @@ export class ObjectStore {
     return decodeObject((await this.#store.journal.read(place)).payload)
   }
 
-  /** Whether there was one. `Conflict` `referenced` while anybody holds it. */
+  /** Removes the object; returns whether there was one. `Conflict` `referenced` while an owner holds it. */
   async remove(id: Address): Promise<boolean> {
     const decision = presence.decideRemoval(this.#presence, id, this.#isIndexed(id))
     if (decision.tag === 'absent') {
@@ -309,7 +309,7 @@ export class ObjectStore {
   async removalOver(id: Address): Promise<void> {
     const underWay = this.#presence.get(id)
     if (underWay?.tag !== 'removal') return
-    // If it fails, whoever removes hears of it; here it only matters that it is over.
+    // If it fails, its own caller receives the error; here it only matters that it is over.
     await Promise.allSettled([underWay.token.durable()])
   }
 
@@ -332,7 +332,7 @@ export class ObjectStore {
     await this.holds.add(owner, id)
   }
 
-  /** Whether `owner` held it. */
+  /** Ends the hold of `owner`; returns whether there was one. */
   async release(owner: string, id: Address): Promise<boolean> {
     return await this.holds.end(owner, id)
   }
@@ -350,7 +350,7 @@ export class ObjectStore {
       const before = this.#losses()
       const staged = await this.#stage(object, lease)
       if (before !== this.#losses()) continue
-      // Somebody may have committed the same object meanwhile: then theirs is the new one.
+      // Another task may have committed the same object meanwhile: then its commit is the new one.
       const known = this.#decidePut(object.id)
       if (known.tag === 'write') return { tag: 'submitted', write: this.#submit(object, staged) }
       if (known.tag === 'join' || other === undefined) return known

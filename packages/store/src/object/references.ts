@@ -1,6 +1,6 @@
 /**
- * Who keeps which chunk here, for repair. Nothing is stored about it: one pass over the objects answers everybody who
- * asks while it waits to begin.
+ * For repair: what an object refers to, which of it is lost, and which objects refer to a chunk. The last is stored
+ * nowhere: one pass over the objects answers every caller that asks while it waits to begin.
  *
  *     of(a) ─┐
  *     of(b) ─┼─▶ pass: every live object, its list of chunks ─▶ those that name a or b, or any chunk known to be damaged
@@ -14,8 +14,7 @@ import type { RecordPlace } from '../journal/segment.ts'
 import { KIND, type RecordStore } from '../record-store.ts'
 import { chunksOf, decodeObject, digestsOf, type ObjectFacts } from './object-record.ts'
 
-// Which of its chunks an object has lost: they are not here, or were found damaged.
-
+/** Finds which of its chunks an object has lost: they are not here, or were found damaged. */
 export class ObjectCheck {
   readonly #store: RecordStore
   readonly #chunks: SegmentChunkStore
@@ -25,7 +24,10 @@ export class ObjectCheck {
     this.#chunks = chunks
   }
 
-  /** `damaged` are chunks that were found so, perhaps before a restart. Nothing if it is whole; the object itself if its record or its list of chunks is damaged; `undefined` if there is no such object. */
+  /**
+   * Returns the chunks the object has lost: none if it is whole; the object itself if its record or its list of chunks
+   * is damaged; `undefined` if there is no such object. `damaged` are chunks found so, perhaps before a restart.
+   */
   async lost(object: Address, damaged: ReadonlySet<string>): Promise<ReadonlySet<Address> | undefined> {
     const lost = new Set<Address>()
     const digest = digestOf(object)
@@ -47,7 +49,7 @@ export class ObjectCheck {
 }
 
 /*
- * What an object keeps here, read from its record and its pages; nowhere is that stored in another form.
+ * What an object refers to, read from its record and its pages; nowhere is that stored in another form.
  *
  *     whole    record ─▶ pages ─▶ chunks          an object of one chunk keeps the chunk of its own address
  *     striped  record ─▶ share pages ─▶ shards    and the pages of the chunk list and of the parity, which name the rest
@@ -68,7 +70,7 @@ export async function* readReferences(
   yield [...digestsOf(pages), ...digestsOf(stripes.parityPages), ...digestsOf(stripes.sharePages)]
 }
 
-/** The shards that these pages list. */
+/** Yields the shards that these pages list. */
 export async function* readSharedShards(
   chunks: SegmentChunkStore,
   object: Uint8Array,

@@ -26,7 +26,7 @@ export interface SweepReport {
 }
 
 export interface SweepFacts {
-  /** Why nothing can be removed, in a sentence, until somebody does something about it. */
+  /** Why nothing can be removed, in a sentence, until an operator acts. */
   readonly blockedBy: string | undefined
 }
 
@@ -34,7 +34,7 @@ export interface SweepFacts {
 const LOOK_AGAIN_MS = 10 * 60_000
 /** Marking reads every object: it may take a fifth of the time, not more. */
 const PAUSE_PER_ROUND = 4
-/** Longer than this nobody else is held up. */
+/** The longest one step blocks other tasks. */
 const SLICE_MS = 5
 
 interface SweepProgress {

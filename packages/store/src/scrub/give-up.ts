@@ -13,7 +13,7 @@ import { KIND, type RecordStore } from '../record-store.ts'
 
 export interface SegmentLossReport {
   readonly segment: number
-  /** Nothing of it can be read, so that nobody can say what it held. */
+  /** Nothing of it can be read: what it held is unknown. */
   readonly isUnreadable: boolean
   /** Of the stretches that cannot be read. */
   readonly damagedBytes: number

@@ -153,14 +153,14 @@ export class SegmentScrub {
       await keeper.mend(kind, id)
       return true
     }
-    // A compaction that is about to take the segment away has just let go of tombstones in it.
+    // A compaction that is about to remove the segment has just dropped tombstones in it.
     if (segment.pins.isRetiring || !journal.holds(segment.number)) return false
     keeper.disagreed()
     index.apply(record)
     return true
   }
 
-  /** What a damaged stretch was, and whether anybody misses it. */
+  /** Finds what a damaged stretch was, and whether it is missed. */
   async #blame({ segment, gap, header }: DamageEvent): Promise<ScrubFinding[]> {
     if (header === undefined) return [{ tag: 'gap', segment, bytes: gap.to - gap.from }]
     const entry = this.#entry(header)
