@@ -6,7 +6,7 @@
  *               not_a_signer                                                      earlier key of theirs made it)
  *
  * A proposal that replaces the signer set collects two kinds of approvals, counted apart: of the set in force, which
- * decides, and of every key that is new, which shows that somebody holds it. One signer id may have a key in both.
+ * decides, and of every key that is new, which shows that a signer holds it. One signer id may have a key in both.
  */
 import type { SignatureAlgorithm, SignatureVerifier } from '@cairn/tlog'
 import { fromBase64url, type JsonValue } from '@cairn/wire'

@@ -95,7 +95,7 @@ export function createArtifact(
   return { schema: SCHEMA, version, ...hashes, payload, proposal: termsOf(proposal), approvals, committed_at }
 }
 
-/** Version 0: installs the first signer set, which nobody approves. `proposal_id` makes each registry another log. */
+/** Version 0: installs the first signer set, which needs no approval. `proposal_id` makes each registry another log. */
 export function createGenesis(signers: SignerSet, terms: { proposal_id: string; committed_at: number }): Artifact {
   const { m, signers: keys } = signers
   const item: SignerSetItem = { kind: 'signer_set', id: SIGNER_SET_ID, prev: null, m, signers: keys }

@@ -26,10 +26,10 @@ import { type LogIdentity, type Payload, type Proposal, payloadHash, signerSetOf
 import { signerSetHash } from './signer-set.ts'
 import { RegistryState } from './state.ts'
 
-/** A proposal that nobody committed so far. */
+/** A proposal without a commit so far. */
 export interface ReplayedProposal {
   readonly proposal: Proposal
-  /** Absent where it did not fit into the leaf and nobody needed it yet. */
+  /** Absent where it did not fit into the leaf and was not needed yet. */
   readonly payload: Payload | undefined
   readonly approvals: readonly Approval[]
 }
@@ -58,7 +58,7 @@ interface ReplayTally {
   signerSets: number
   auditHeads: number
   snapshots: number
-  /** Payloads that lie outside the log, of proposals that nobody committed. */
+  /** Payloads that lie outside the log, of proposals without a commit. */
   unreadPayloads: number
 }
 
@@ -103,7 +103,7 @@ export class LogReplay {
     this.#payloadOf = payloadOf
   }
 
-  /** A replay that goes on where another was. Whoever kept the place vouches for it; the tally counts from there. */
+  /** Continues a replay from the place of an earlier one. The caller vouches for it; the tally counts from there. */
   static resume(place: ReplayPlace, verifier: SignatureVerifier, payloadOf: PayloadReader): LogReplay {
     const { log, head, state, open, committed } = place
     const replay = new LogReplay(log.origin, verifier, payloadOf)
@@ -131,7 +131,7 @@ export class LogReplay {
     return this.#standing?.head ?? this.#lastHead
   }
 
-  /** The newest version that was made by a leaf this replay took, with all that is told of it. */
+  /** The newest version made by a leaf this replay took, with all that is known of it. */
   get made(): MadeVersion | undefined {
     return this.#made
   }

@@ -1,5 +1,5 @@
 /**
- * Proof files: what one version was, or what one name means, in one file that is checked without asking anybody.
+ * Proof files: what one version was, or what one name means, in one file that is verified offline.
  *
  *   checkpoint      the log's signed tree head, as it was signed
  *   commits         genesis ─► every change of signers ─► the commit that set the item ─► the version / HEAD
@@ -8,7 +8,7 @@
  *   item, last_leaf (names) the last commit's state has this item, or none; the checkpoint's last leaf says that this
  *                   commit is HEAD, so the item is the current one
  *   consistency     optional: the checkpoint continues an earlier one
- *   b3              BLAKE3 of the rest: tells a damaged file from a forged one; it convinces nobody by itself
+ *   b3              BLAKE3 of the rest: tells a damaged file from a forged one; it proves nothing else
  *
  * The file is canonical JSON and nothing else.
  */
@@ -60,7 +60,7 @@ export interface VersionProof extends ProofBase {
 export interface NameProof extends ProofBase {
   readonly type: 'name'
   readonly name: string
-  /** What the name means, or null where it means nothing. */
+  /** What the name means, or null where it has no meaning. */
   readonly item: NameItem | null
   /** Of (name, the name), under the last commit's state root. */
   readonly itemProof: MapProof

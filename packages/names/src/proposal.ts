@@ -1,5 +1,6 @@
 /**
- * What a signer signs: `cairn:registry:v1\n` and the canonical JSON of the terms.
+ * Proposals: the request for one, its payload, and the bytes a signer signs: `cairn:registry:v1\n` and the canonical
+ * JSON of the terms.
  *
  * The terms bind one log (origin, genesis), one signer set, one proposal, one payload and an end. They do not bind a
  * position in history, so many approved proposals can be committed in one batch. An approval made for another log or
@@ -10,9 +11,10 @@ import { FieldReader, malformed, SHORT_TEXT, type TextRule } from './fields.ts'
 import { type Item, itemKey, parseItem } from './item.ts'
 import type { SignerSetItem } from './signer-set.ts'
 
-// Bodies of requests: strict JSON, or strict CBOR that spells the same values.
-
-/** The value of a request's body. CBOR has no types of its own here: hashes, keys and signatures are texts in both. */
+/**
+ * Decodes a request's body: strict JSON, or strict CBOR that spells the same values. CBOR has no types of its own here:
+ * hashes, keys and signatures are texts in both.
+ */
 export function decodeBody(bytes: Uint8Array, format: 'json' | 'cbor'): JsonValue {
   if (format === 'json') return parseJson(bytes)
   // The canonical form is JSON's own judge of what it can say: fractions and the like do not pass it.
@@ -37,7 +39,7 @@ export interface ProposalRequest {
   readonly proposal_id?: string
 }
 
-/** What a proposer sends: `{payload, payload_b3?, supersede?, proposal_id?}`. A hash that is given has to be the right one. */
+/** Parses what a proposer sends: `{payload, payload_b3?, supersede?, proposal_id?}`. A given hash must be the right one. */
 export function parseProposalRequest(value: JsonValue): ProposalRequest {
   const fields = new FieldReader(value, 'The proposal', ['payload'], ['payload_b3', 'supersede', 'proposal_id'])
   const payload = parsePayload(fields.value('payload'))
@@ -53,8 +55,7 @@ export function parseProposalRequest(value: JsonValue): ProposalRequest {
   }
 }
 
-/** Payloads: the items that one commit changes together, and a note for the people who sign. */
-
+/** The items that one commit changes together, and a note for the people who sign. */
 export type Payload = {
   /** Each (kind, id) at most once; a signer set stands alone. */
   readonly items: readonly Item[]
@@ -64,7 +65,7 @@ export type Payload = {
 /** Bounds the work of one commit: a commit is applied in one synchronous step. */
 const MAX_ITEMS = 1024
 
-/** The payload a JSON value spells. */
+/** Parses a payload from a JSON value. */
 export function parsePayload(value: JsonValue): Payload {
   const fields = new FieldReader(value, 'The payload', ['items'], ['note'])
   const items = fields.list('items', 1, MAX_ITEMS).map(parseItem)
@@ -80,12 +81,12 @@ export function parsePayload(value: JsonValue): Payload {
   return fields.has('note') ? { items, note: fields.text('note', SHORT_TEXT) } : { items }
 }
 
-/** BLAKE3 of the canonical JSON: `payload_b3`. */
+/** Returns `payload_b3`: the BLAKE3 of the canonical JSON. */
 export function payloadHash(payload: Payload): Address {
   return addressOf(canonicalJson(payload))
 }
 
-/** The signer set this payload installs, if it does. */
+/** Returns the signer set this payload installs; undefined if it installs none. */
 export function signerSetOf({ items }: Payload): SignerSetItem | undefined {
   const [item] = items
   return item?.kind === 'signer_set' && 'm' in item ? item : undefined
@@ -124,13 +125,13 @@ export const PROPOSAL_ID: TextRule = {
   says: 'a proposal id: p_ and 32 lowercase hexadecimal digits',
 }
 
-/** The id of a proposal: 16 random bytes, never used before. */
+/** Returns the id of a proposal, from 16 random bytes never used before. */
 export function proposalId(random: Uint8Array): string {
   if (random.length !== ID_BYTES) throw malformed(`A proposal id is made of ${ID_BYTES} random bytes.`)
   return `p_${toHex(random)}`
 }
 
-/** The bytes every signer of this proposal signs. */
+/** Returns the bytes every signer of this proposal signs. */
 export function signingInput({ origin, genesis }: LogIdentity, proposal: Proposal): Uint8Array {
   const { signer_set_hash, payload_b3 } = proposal
   const terms = canonicalJson({ origin, genesis, signer_set_hash, payload_b3, ...termsOf(proposal) })
@@ -141,17 +142,17 @@ export function signingInput({ origin, genesis }: LogIdentity, proposal: Proposa
   return input
 }
 
-/** The terms alone, of anything that has them. */
+/** Returns the terms alone, of anything that has them. */
 export function termsOf({ proposal_id, expires_at, supersede }: ProposalTerms): ProposalTerms {
   return { proposal_id, expires_at, ...(supersede === undefined ? {} : { supersede }) }
 }
 
-/** The terms a JSON value spells. */
+/** Parses the terms from a JSON value. */
 export function parseTerms(value: JsonValue): ProposalTerms {
   return readTerms(new FieldReader(value, 'The proposal', ['proposal_id', 'expires_at'], ['supersede']))
 }
 
-/** The whole proposal a JSON value spells, as a log leaf carries it. */
+/** Parses a whole proposal from a JSON value, as a log leaf carries it. */
 export function parseProposal(value: JsonValue): Proposal {
   const required = ['proposal_id', 'expires_at', 'signer_set_hash', 'payload_b3']
   const fields = new FieldReader(value, 'The proposal', required, ['supersede'])

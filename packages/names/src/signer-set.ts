@@ -1,4 +1,4 @@
-/** Who signs: N keys of which M must agree. The set in force is itself an item of the registry. */
+/** The signer set, N keys of which M must agree and itself an item of the registry, and the key file of one signer. */
 import type { SignatureAlgorithm } from '@cairn/tlog'
 import {
   type Address,
@@ -12,11 +12,11 @@ import {
 import { FieldReader, isJsonObject, malformed, type TextRule } from './fields.ts'
 
 /*
- * A signer's key file: the public half as the signer set lists it, and the seed it follows from.
+ * The key file of a signer: the public half as the signer set lists it, and the seed it follows from.
  *
  *   {"algo":"ed25519","id":"alice","key":"…","schema":"cairn.signer-key/1","seed":"…"}
  *
- * Whoever reads it to sign checks that `key` follows from `seed`: a damaged file is then an error, not another signer.
+ * A reader that is to sign checks that `key` follows from `seed`: a damaged file is then an error, not another signer.
  */
 
 /** A signer with its secret. */
@@ -35,7 +35,7 @@ export function encodeSignerKey({ signer: { id, algo, key }, seed }: SignerKey):
   return new Uint8Array([...line, 0x0a])
 }
 
-/** The key in a file; no refusal repeats what the file holds. */
+/** Parses a key file; no refusal repeats what the file holds. */
 export function parseSignerKey(bytes: Uint8Array): SignerKey {
   const value = parseJson(bytes)
   const fields = new FieldReader(value, 'The key file', ['schema', 'id', 'algo', 'key', 'seed'], [])
@@ -113,7 +113,7 @@ export function signerSetHash(item: SignerSetItem): Address {
   return addressOf(canonicalJson(item))
 }
 
-/** Keys of `next` that `current` does not have; each must show that somebody holds it. */
+/** Keys of `next` that `current` does not have; each must show that a signer holds it. */
 export function newSigners(current: SignerSet, next: SignerSet): readonly Signer[] {
   const known = new Set(current.signers.map(({ key }) => key))
   return next.signers.filter(({ key }) => !known.has(key))

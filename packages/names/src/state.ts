@@ -16,8 +16,8 @@ import { type RegistryRefusal, refused } from './refusal.ts'
 import { SIGNER_SET_ID, type SignerSetItem } from './signer-set.ts'
 
 /*
- * Items by path, immutable and structurally shared: a version of the state costs what it changed, and a reader keeps
- * the version it began with.
+ * The items by path, immutable and structurally shared: a version of the state costs what it changed, and a reader
+ * keeps the version it began with.
  *
  *   [ · · ◦ · … ]          16 places, one for each first digit of the path
  *         └── [ · ◦ … ◦ ]  by the second digit, where more than one item has the first
@@ -62,7 +62,7 @@ function putItem(trie: ItemTrie, path: Uint8Array, entry: ItemEntry | undefined,
   return putItem(NO_CHILDREN.with(digitAt(trie.path, depth), trie), path, entry, depth)
 }
 
-/** One after the other, by path; whoever takes them may pause in between. */
+/** Yields the items by path; the caller may pause in between. */
 function* listItems(trie: ItemTrie): Generator<LiveItem> {
   if (isBranch(trie)) for (const child of trie) yield* listItems(child)
   else if (trie !== undefined) yield trie.item
@@ -111,17 +111,17 @@ export class RegistryState {
     return findItem(this.#items, statePath(kind, id))?.hash ?? null
   }
 
-  /** Shows, to whoever knows the root, what (kind, id) is or that it is nothing. */
+  /** Proves against the root what (kind, id) is, or that it is absent. */
   prove(kind: ItemKind, id: string): MapProof {
     return this.#proofs.prove(statePath(kind, id))
   }
 
-  /** Every item, in no order that means anything; taken one by one, a large state holds nobody up. */
+  /** Yields every item, in no particular order; a caller that pauses in between can take a large state. */
   each(): Iterable<LiveItem> {
     return listItems(this.#items)
   }
 
-  /** Every item, by kind and id: a snapshot. */
+  /** Returns every item, by kind and id: a snapshot. */
   items(): LiveItem[] {
     const keyed = Array.from(this.each(), (item) => ({ key: itemKey(item), item }))
     return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ item }) => item)

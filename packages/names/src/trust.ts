@@ -1,5 +1,5 @@
 /**
- * Whom a reader believes, and what it has seen: the trust file somebody hands out, and the pin a client keeps itself.
+ * What a client trusts, and what it has seen: the trust file it is given, and the pin it keeps itself.
  *
  *   trust {schema: "cairn.trust/1", origin, genesis, log_keys: [vkey …], witnesses?: {threshold, keys: [vkey …]}}
  *   pin   {schema: "cairn.pin/1", trust, size, root, checkpoint?}

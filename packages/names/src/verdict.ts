@@ -35,7 +35,7 @@ interface ExaminedProof {
 
 /**
  * `verified`: true if the trust file, or the pin, is right. `consistent`: the file agrees with itself and with nothing
- * else; anybody could have made it. `refused`: it is not a proof of anything.
+ * else; anyone could have made it. `refused`: it is not a proof of anything.
  */
 export type Verdict =
   | (ExaminedProof & {

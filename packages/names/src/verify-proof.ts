@@ -23,7 +23,7 @@ import { type Check, expecting, type Finding, proofRefused, type Verdict, verdic
 import { type VerifyOptions, verifyCheckpoint } from './verify-checkpoint.ts'
 import { type History, verifyHistory } from './verify-history.ts'
 
-/** The verdict on a proof. Never throws for what the proof holds; whoever stores pins stores the one it returns. */
+/** Returns the verdict on a proof. Never throws for what the proof holds; a caller that keeps a pin stores the returned one. */
 export function verifyProof(
   proof: Proof,
   trust: TrustFile | undefined,
@@ -99,7 +99,7 @@ function verifyItemApproved({ commits, name }: NameProof, hash: string): void {
 }
 
 const UNTRUSTED: readonly Check[] = [
-  { check: 'checkpoint_signature', detail: 'Without a trust file nobody is known whose signature would count.' },
+  { check: 'checkpoint_signature', detail: 'Without a trust file no key is trusted, so no signature counts.' },
   { check: 'genesis', detail: 'The genesis is the one the file itself brings.' },
   { check: 'witnesses', detail: 'A split view is not excluded: there is no witness policy.' },
   { check: 'age', detail: 'How old the checkpoint is cannot be said.' },
@@ -114,7 +114,7 @@ const FOLD: Check = {
 function describeHistory({ commits }: Proof, { log, head, signerSets, approved }: History): Check[] {
   const approvals =
     head.version === 0
-      ? 'Version 0 is genesis, which nobody approves.'
+      ? 'Version 0 is genesis, which needs no approval.'
       : `Version ${head.version} and every earlier commit in the proof has its quorum; ${approved.join(', ')} approved it.`
   const sets =
     signerSets === 1 ? 'The signers are those of genesis' : `Each of ${signerSets} signer sets approved the next`
@@ -129,7 +129,7 @@ function describeHistory({ commits }: Proof, { log, head, signerSets, approved }
 function describeFinding(finding: Finding): Check[] {
   if (finding.type === 'version') return []
   const { name, item, head } = finding
-  const meaning = item === null ? 'means nothing' : `means ${item.manifest}`
+  const meaning = item === null ? 'has no meaning' : `means ${item.manifest}`
   return [
     { check: 'current_head', detail: `The last leaf of the checkpoint says that version ${head.version} is HEAD.` },
     { check: 'state', detail: `The state of version ${head.version} proves that ${name} ${meaning}.` },

@@ -30,7 +30,7 @@ function* flips(bytes: Uint8Array, count: number): Generator<Uint8Array> {
   }
 }
 
-/** The damage again, but with a checksum that fits: what somebody who means it would do. */
+/** The damage again, but with a checksum that fits: what an attacker would do. */
 function reseal(bytes: Uint8Array): Uint8Array | undefined {
   try {
     const { b3: _, ...content } = parseJson(bytes) as JsonObject

@@ -147,7 +147,7 @@ export class TestRegistry {
     return 'ok'
   }
 
-  /** What a dishonest log could do: commits without asking anybody, with whatever facts it likes. */
+  /** What a dishonest log could do: commits without approvals, with any facts it likes. */
   force(open: OpenProposal, lies: Partial<CommitFacts> & { readonly state?: RegistryState } = {}): Artifact {
     const { version, hash } = this.head
     const applied = this.state.apply(open.payload)

@@ -9,13 +9,13 @@
  *                                           A   B
  *
  * Following a path's bits down from a root meets exactly one of empty, its own leaf or another's: no root
- * proves both presence and absence. What each node hashes to is in `merkle-map.ts`.
+ * proves both presence and absence.
  */
 import { CairnError } from '@cairn/kernel'
 import { equalBytes, HASH_BYTES, type Hash, pairHash, requireHash } from './hash.ts'
 
 /*
- * What a Merkle map shows of one path: the hashes beside the way down, and what the way ends at.
+ * The proof of one path: the hashes beside the way down, and what the way ends at.
  *
  * Bytes: one byte saying how it ends (0 empty, 1 leaf), the number of siblings in two big-endian bytes, the
  * siblings from the root down, and for a leaf its path and its value.
@@ -100,8 +100,8 @@ function malformed(why: string): CairnError {
   )
 }
 
-/**
- * What the nodes of a Merkle map hash to.
+/*
+ * The hashes of the nodes.
  *
  *   empty = 32 zero bytes
  *   leaf  = SHA-256(0x02 ‖ path ‖ leaf)
@@ -189,7 +189,7 @@ export class MerkleMap {
     return trie === this.#trie ? this : new MerkleMap(trie)
   }
 
-  /** Shows, to whoever knows the root, the leaf at `path` or that there is none. */
+  /** Proves against the root the leaf at `path`, or that there is none. */
   prove(path: Hash): MapProof {
     requireHash(path)
     const siblings: Hash[] = []

@@ -2,7 +2,7 @@
  * Proof files (C2SP tlog-proof): that an entry is in a log, in one text that is checked without the log.
  *
  *   c2sp.org/tlog-proof@v1
- *   extra c29tZSBjb250ZXh0                            optional; nobody vouches for it
+ *   extra c29tZSBjb250ZXh0                            optional; covered by no signature
  *   index 73894
  *   gSKyXoYZUgZ6jduWYrkDOARinOMGJveXjgMkBTcdPlQ=      siblings, from the leaf up
  *   …

@@ -1,5 +1,5 @@
 /**
- * Signing notes and verifying them, by the three kinds of key there are.
+ * Signs and verifies notes, by the three kinds of key there are, and opens checkpoints.
  *
  *   ed25519                 signs the text                                         64 bytes
  *   ed25519-cosignature     signs "cosignature/v1⏎time N⏎" + the text              N (8 bytes) ‖ 64 bytes
@@ -17,8 +17,6 @@ import { type Note, type NoteSignature, parseNote, requireNoteText } from './not
 import { requireSize } from './range.ts'
 import { KEY_TYPES, type SignatureAlgorithm, type VerifierKey } from './verifier-key.ts'
 
-// From bytes someone sent to a checkpoint the log is bound by: the note's form, its signatures, its origin.
-
 /** Whom to believe about one log. */
 export interface LogTrust {
   readonly origin: string
@@ -35,7 +33,10 @@ export interface OpenedCheckpoint {
   readonly cosignatures: readonly VerifiedSignature[]
 }
 
-/** The checkpoint in a signed note, if it is of this log and signed by it; throws `Integrity` or `Malformed` otherwise. */
+/**
+ * Opens the checkpoint in a signed note from an untrusted source: checks the note's form, its signatures and its origin.
+ * Throws `Integrity` or `Malformed` unless it is of this log and signed by it.
+ */
 export function openCheckpoint(bytes: Uint8Array, trust: LogTrust, verifier: SignatureVerifier): OpenedCheckpoint {
   const note = parseNote(bytes)
   const checkpoint = parseCheckpoint(note.text)

@@ -1,5 +1,5 @@
 /**
- * Tiles (C2SP tlog-tiles): the tree cut into files of 256 hashes, which never change once they are full.
+ * Tiles (C2SP tlog-tiles): the tree cut into files of 256 hashes or entries, which never change once they are full.
  *
  *   level 1   [ ○ ○ ○ … ]              each hash is the root of one full tile below
  *               │ │ └────────────┐
@@ -17,7 +17,7 @@ import { HASH_BYTES, type Hash } from './hash.ts'
 import { type HashReader, type Node, requireSize } from './range.ts'
 
 /*
- * Grows a tree leaf by leaf and says which tiles that makes.
+ * `TileWriter` grows a tree leaf by leaf and returns the tiles that makes.
  *
  *   append(leaf) ─→ Frontier ─→ every subtree of 256^k leaves it completes ─→ the growing tile of level k
  *                                                                              └─ 256 hashes: a full tile
@@ -67,7 +67,7 @@ export class TileWriter {
     return this.#frontier.root()
   }
 
-  /** The right edge alone, for whoever needs the root later but no tiles. */
+  /** Returns the right edge alone, for a caller that needs the root later but no tiles. */
   frontier(): Frontier {
     return this.#frontier.clone()
   }

@@ -4,7 +4,7 @@
  *   example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k
  *
  * The id is the first four bytes of SHA-256(name ‖ newline ‖ type ‖ public key). It tells keys apart and
- * proves nothing: whoever verifies holds the whole key.
+ * proves nothing: a verifier holds the whole key.
  */
 import { CairnError } from '@cairn/kernel'
 import { concatBytes } from '@noble/hashes/utils.js'

@@ -47,7 +47,7 @@ export type BearerDecision =
   | {
       readonly kind: 'granted'
       readonly token: Token
-      /** The most decoded body bytes the caveats allow; whoever reads the body must stop there. */
+      /** The most decoded body bytes the caveats allow; the reader of the body must stop there. */
       readonly maxBytes: number
     }
   | { readonly kind: 'denied'; readonly reason: DenyReason }
@@ -75,8 +75,8 @@ export function verifyBearer(
 }
 
 /**
- * The token for the holder of the ring, if it is genuine, else why it must not be believed. The same for as long as the
- * ring is: whoever keeps the answer need not ask again, but for every request `judgeToken`.
+ * Returns the token for the holder of the ring, if it is genuine, else why it must not be believed. The answer is the
+ * same as long as the ring is: a caller may cache it, but must call `judgeToken` for every request.
  */
 export function authenticate(keyring: Keyring, bearer: string | undefined): AuthenticToken | DenyReason {
   if (bearer === undefined || bearer === '') return 'token_missing'
@@ -118,7 +118,7 @@ function judge(token: Token, request: CapabilityRequest): BearerDecision {
     if (denial !== undefined) return denied(denial)
     if (typeof caveat !== 'string' && caveat.kind === 'bytes_le') maxBytes = Math.min(maxBytes, caveat.bytes)
   }
-  // After the caveats, so that an expired token is told to be renewed rather than that it lacks a scope.
+  // After the caveats, so that the bearer of an expired token learns to renew it, not that it lacks a scope.
   if (!token.scopes.some((scope) => scope === ANY_SCOPE || scope === request.scope)) return denied('scope_missing')
   return { kind: 'granted', token, maxBytes }
 }

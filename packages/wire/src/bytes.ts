@@ -9,7 +9,7 @@ export function plainBytes(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Gives the memory behind the bytes back at once, if they are all that is in it; nobody may look at them again. The
+ * Frees the memory behind the bytes at once, if they are all that is in it; they must not be read again. The garbage
  * collector is in no hurry with buffers: of a long stream, a hundred megabytes would wait for it.
  */
 export function freeBytes({ byteLength, buffer }: Uint8Array): void {

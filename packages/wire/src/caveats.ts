@@ -1,5 +1,6 @@
 /**
- * Caveats: conditions added to a token, all of which must hold. Adding one needs no key and can only narrow.
+ * Caveats, the paths they restrict, and the reasons for which a capability is refused. A caveat is a condition added to
+ * a token; all of them must hold. Adding one needs no key and can only narrow.
  *
  * On the wire each is `[kind, value]`; a kind this node does not know, or a value that makes no sense, denies.
  */
@@ -8,9 +9,7 @@ import { type Address, addressFromDigest, digestOf } from './address.ts'
 import { blockContains, parseIp, parseIpBlock } from './ip.ts'
 import { isScope, type Scope } from './scopes.ts'
 
-// Request paths in one spelling, so that two spellings of a path cannot be treated differently by two checks.
-
-/** `%2f %5c %2e %00`: an encoded separator, dot or NUL changes meaning when somebody decodes it later. */
+/** `%2f %5c %2e %00`: an encoded separator, dot or NUL changes meaning when a later reader decodes it. */
 const AMBIGUOUS_ESCAPE = /%(?:2f|5c|2e|00)/i
 const UNRESERVED = /^[A-Za-z0-9._~-]$/
 /** The characters of a URI path, and escapes. */
@@ -34,8 +33,6 @@ export function isUnder(path: string, prefix: string): boolean {
   return prefix === '/' || path === prefix || path.startsWith(`${prefix}/`)
 }
 
-/** Every reason for which a capability is refused: stable strings, fit for the `code` of a problem and for the audit. */
-
 export interface DenyRow {
   /** `Unauthorized`: present another token. `Forbidden`: this one is genuine but does not allow the request. */
   readonly kind: 'Unauthorized' | 'Forbidden'
@@ -44,6 +41,7 @@ export interface DenyRow {
   readonly when: string
 }
 
+/** Every reason for which a capability is refused: stable strings, fit for the `code` of a problem and for the audit. */
 export const DENY_REASONS = {
   token_missing: { kind: 'Unauthorized', label: 'macaroon', when: 'No capability was presented; send one.' },
   token_too_large: { kind: 'Unauthorized', label: 'macaroon', when: 'The token or the bundle exceeds its size limit.' },

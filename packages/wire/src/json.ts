@@ -3,7 +3,7 @@
  * form of RFC 8785, so that a value has one text.
  *
  * Numbers are integers within ±(2⁵³ − 1), written without fraction or exponent; other readings differ between
- * languages. Whoever signs stores the canonical bytes and verifies those, never a second serialisation.
+ * languages. A signer stores the canonical bytes and verifies those, never a second serialisation.
  */
 import { CairnError } from '@cairn/kernel'
 import canonicalize from 'canonicalize'

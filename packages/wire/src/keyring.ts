@@ -5,7 +5,7 @@
  *               ── derive_key("cairn-cap/v1 key index")   ──→ the key of index      …
  *
  * The launcher holds the roots and hands each service a keyring derived for it alone, so a service can verify (and
- * mint) its own tokens and nobody else's.
+ * mint) its own tokens and no other's.
  */
 import { CairnError } from '@cairn/kernel'
 import { DIGEST_BYTES } from './blake3/constants.ts'

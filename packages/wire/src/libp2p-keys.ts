@@ -1,5 +1,6 @@
 /**
- * The text of a libp2p peer id, for Ed25519 keys: base58btc of an identity multihash around the key.
+ * Keys in libp2p's forms: peer ids, and addresses as keys of a distributed hash table. The text of a peer id, for
+ * Ed25519 keys, is base58btc of an identity multihash around the key.
  *
  *     00 24 │ 08 01 12 20 │ 32 bytes of public key
  *      │  └─ length 36         └ protobuf: type Ed25519, 32 bytes of data
@@ -16,7 +17,7 @@ import { type Address, digestOf } from './address.ts'
 import { equalBytes } from './bytes.ts'
 
 /*
- * An address as the key of a distributed hash table.
+ * Addresses as keys of a distributed hash table.
  *
  * The table's implementation stores keys as old-style CIDs, so a key must be a SHA2-256 multihash; ours is the one of
  * the address's BLAKE3 multihash. Every node derives it alike, and a peer that stores it learns no address from it.
@@ -27,23 +28,23 @@ const RAW = 0x55
 const BLAKE3 = 0x1e
 const SHA2_256 = 0x12
 
-/** The key under which providers of an address are found in cairn's own table. */
+/** Returns the key under which providers of an address are found in cairn's own table. */
 export function dhtKey(address: Address): CID {
   const { bytes } = Multihash.create(BLAKE3, digestOf(address))
   return CID.createV1(RAW, Multihash.create(SHA2_256, sha256(bytes)))
 }
 
-/** The key of an address in tables that take any multihash, such as the public one of IPFS. */
+/** Returns the key of an address in tables that take any multihash, such as the public one of IPFS. */
 export function plainDhtKey(address: Address): CID {
   return CID.createV1(RAW, Multihash.create(BLAKE3, digestOf(address)))
 }
 
 const PREFIX = Uint8Array.of(0x00, 0x24, 0x08, 0x01, 0x12, 0x20)
 const KEY_BYTES = 32
-/** Base58 takes quadratic time; nobody's id is longer than a few dozen digits. */
+/** Base58 takes quadratic time, and no peer id is longer than a few dozen digits. */
 const TEXT_LENGTH_MAX = 64
 
-/** The peer id of a 32-byte Ed25519 public key. */
+/** Returns the peer id of a 32-byte Ed25519 public key. */
 export function peerIdFromKey(publicKey: Uint8Array): string {
   if (publicKey.length !== KEY_BYTES) {
     throw new CairnError('Malformed', `An Ed25519 public key has ${KEY_BYTES} bytes; this one has ${publicKey.length}.`)
@@ -54,7 +55,7 @@ export function peerIdFromKey(publicKey: Uint8Array): string {
   return base58btc.baseEncode(bytes)
 }
 
-/** The Ed25519 public key a peer id stands for; only the spelling that `peerIdFromKey` gives is accepted. */
+/** Returns the Ed25519 public key of a peer id; accepts only the spelling that `peerIdFromKey` gives. */
 export function keyFromPeerId(text: string): Uint8Array {
   const bytes = decoded(text)
   const isEd25519 = bytes.length === PREFIX.length + KEY_BYTES && equalBytes(bytes.subarray(0, PREFIX.length), PREFIX)

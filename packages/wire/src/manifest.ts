@@ -1,6 +1,6 @@
 /**
- * The manifest of an object of two or more chunks: which chunks it has, and the chaining values that prove each of
- * them against the object's address.
+ * The manifest of an object of two or more chunks and its encoding: which chunks it has, and the chaining values that
+ * prove each of them against the object's address.
  *
  *   object   │ chunk 0 │ chunk 1 │ … │ last, shorter │        chunkIds[i]         the chunk's own hash: where to find it
  *                 ↓         ↓              ↓                  chainingValues[i]   its node in the object's tree
@@ -20,7 +20,7 @@ import { DIGEST_BYTES, LEAF_BYTES } from './blake3/constants.ts'
 import { equalBytes } from './bytes.ts'
 
 /*
- * Manifests as deterministic DAG-CBOR:
+ * The encoding, deterministic DAG-CBOR:
  *
  *   {v: 2, id: h'…', cvs: [h'…' …], size: n, chunks: [h'…' …], chunk_size: n}      shorter keys first, then by bytes
  *
@@ -269,7 +269,7 @@ export function chunkAddress(manifest: Manifest, index: number): Address {
   return addressFromDigest(manifest.chunkIds.subarray(index * DIGEST_BYTES, (index + 1) * DIGEST_BYTES))
 }
 
-/** Throws `Integrity` unless `bytes` are exactly the object's bytes at this place, whoever sent them. */
+/** Throws `Integrity` unless `bytes` are exactly the object's bytes at this place. */
 export function verifyChunk(manifest: Manifest, index: number, bytes: Uint8Array): void {
   const length = chunkLength(manifest, index)
   if (bytes.length !== length) {

@@ -1,5 +1,5 @@
 /**
- * Conditional requests in the order of RFC 9110 §13.2.2.
+ * Conditional requests in the order of RFC 9110 §13.2.2, with the HTTP dates and entity tags they compare.
  *
  *   1 If-Match ─── false → 412          (strong comparison)
  *   2 If-Unmodified-Since, without 1 ── false → 412
@@ -103,7 +103,7 @@ function civilFromDays(days: number): { readonly year: number; readonly month: n
   return { year: yearOfEra + era * 400 + (month < 2 ? 1 : 0), month, day }
 }
 
-/** Entity tags (RFC 9110 §8.8.3) and lists of them, read by the grammar: a comma may stand inside a tag. */
+// Entity tags (RFC 9110 §8.8.3) and lists of them, read by the grammar: a comma may stand inside a tag.
 
 export interface EntityTag {
   readonly isWeak: boolean

@@ -1,9 +1,7 @@
-/** Errors as clients see them: `application/problem+json` (RFC 9457). */
+/** Errors as `application/problem+json` (RFC 9457): written for clients, and read from the answers of services. */
 import { CairnError, ERRORS, type ErrorKind } from '@cairn/kernel'
 
-// What a service answered instead of what it was asked for, as the error it was over there.
-
-/** What a status means where the code is one we do not know. */
+/** The kind of an error by its status, where its code is unknown here. */
 const KIND_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map<number, ErrorKind>([
   [401, 'Unauthorized'],
   [403, 'Forbidden'],
@@ -16,7 +14,7 @@ const KIND_BY_STATUS: ReadonlyMap<number, ErrorKind> = new Map<number, ErrorKind
   [423, 'Conflict'],
   [429, 'Busy'],
   [431, 'TooLarge'],
-  // Whoever is behind the target failed it; asking again may find another.
+  // A server behind the target failed; a retry may reach another.
   [502, 'Timeout'],
   [503, 'Backpressure'],
   [504, 'Timeout'],
@@ -31,7 +29,7 @@ export interface ProblemResponse {
   readonly text: string
 }
 
-/** Code, status, sentence and time to wait are the other side's; the cause has every field of its problem. */
+/** Returns the error the service had: code, status, sentence and time to wait are its own, the cause has every field. */
 export function problemError({ status, contentType, retryAfter, text }: ProblemResponse, target: string): CairnError {
   const isProblem = contentType?.split(';')[0]?.trim().toLowerCase() === PROBLEM_MEDIA_TYPE
   const problem = isProblem ? objectIn(text) : undefined
@@ -58,7 +56,7 @@ function kindOf(status: number, code: string): ErrorKind {
   return named ?? KIND_BY_STATUS.get(status) ?? (status < 500 ? 'Malformed' : 'Internal')
 }
 
-/** The object a text holds as JSON; undefined for anything else. */
+/** Parses a JSON object; returns undefined for anything else. */
 export function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -68,7 +66,7 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> | unde
   }
 }
 
-/** Whole seconds, from the header or else the body; a date is not believed. */
+/** Reads whole seconds from the header or else the body; a date is ignored. */
 function waitMs(header: string | undefined, field: unknown): number | undefined {
   const seconds = header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) : field
   return typeof seconds === 'number' && seconds >= 0 ? seconds * 1000 : undefined
@@ -88,14 +86,14 @@ export interface Problem {
   readonly retry_after?: number
 }
 
-/** The problem that tells a client about `error`; a defect of ours is named but not described, the log has the rest. */
+/** Returns the problem for `error`; a defect of ours is named but not described, the log has the rest. */
 export function problemOf(error: CairnError, correlationId: string): Problem {
   const isOurs = error.kind === 'Internal'
   const problem = {
     type: `urn:cairn:problem:${error.code}`,
     title: ERRORS[error.kind].when,
     status: error.status,
-    detail: isOurs ? 'Something failed on this side; give the correlation id to whoever runs the node.' : error.message,
+    detail: isOurs ? 'The node failed; give the correlation id to its operator.' : error.message,
     code: error.code,
     corr_id: correlationId,
   }

@@ -6,8 +6,8 @@
  *   macᵢ   = keyed(macᵢ₋₁, "cairn-cap/v1 caveat" ‖ CBOR caveatᵢ)
  *   token  = base64url(CBOR [v, tid, kid, aud, scopes, [caveat …], macₙ])
  *
- * Only the last mac is in the token. Whoever holds it can key the next one with it, but cannot go back to an earlier
- * mac: so caveats can be added by anyone and removed by nobody.
+ * Only the last mac is in the token. Its bearer can key the next one with it, but cannot go back to an earlier mac: so
+ * any bearer can add caveats and none can remove them.
  */
 import { CairnError } from '@cairn/kernel'
 import { keyedBlake3 } from './blake3/hash.ts'

@@ -1,5 +1,5 @@
 /**
- * A directory as an ordinary object: deterministic DAG-CBOR
+ * A directory as an ordinary object, decoded whole or by single entries: deterministic DAG-CBOR
  *
  *   {v: 1, kind: "tree", entries: [{id, kind: "file" | "tree", name, size, type?} …]}      sorted by UTF-8 bytes of name
  *
