@@ -34,7 +34,9 @@ function configPage(): string {
   const intro = [
     'Flags are stronger than the environment, the environment than the file (`cairn.toml`), the file than the defaults.',
     'A key marked `live` takes effect on a reload (`cairn config reload`, SIGHUP), `rebind` moves the listener first,',
-    '`restart` waits for the next start.',
+    '`restart` waits for the next start. In the environment a key is `CAIRN__` and its parts in capitals, joined by `__`:',
+    '`storage.ingress.max_rps` is `CAIRN__STORAGE__INGRESS__MAX_RPS`. A secret may also be read from a file, which the',
+    'same name with `_FILE` behind it names.',
   ].join(' ')
   return page('Configuration', intro, renderConfigReference(configSchemas(SERVICES)))
 }
