@@ -185,7 +185,7 @@ export const BREAKER: Suite<KernelCores> = {
       name: 'a probe that was abandoned is lost',
       file: 'policy/breaker-core.ts',
       find: 'state.probesLeft += 1',
-      replace: '',
+      replace: 'state.probesLeft += 0',
       expect: 'never-closed',
       model: 'breaker: recovers, 2 callers, 1 abandoned',
     },

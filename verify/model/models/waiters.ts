@@ -60,7 +60,10 @@ function abortVersusDeliver(cores: KernelCores, name: string, scene: Scene): Mod
     return {
       state: { queue, signal, sent, received },
       tasks,
-      never: () => ({ 'item-received-twice': new Set(received).size < received.length }),
+      never: () => ({
+        'item-received-twice': new Set(received).size < received.length,
+        'listens-without-waiting': signal.listeners.size > queueCore.waiting(queue),
+      }),
       neverAtEnd: () => ({ 'item-lost': sent.length !== received.length + queueCore.depth(queue) }),
       leaks: () => ({ waiters: queueCore.waiting(queue), listeners: signal.listeners.size }),
     }
@@ -79,6 +82,20 @@ export const WAITERS: Suite<KernelCores> = {
   ],
   mutants: [
     {
+      name: 'an aborted waiter does not leave the line',
+      file: 'channel/waiters.ts',
+      find: 'if (this.remove(waiter)) aborted()',
+      replace: 'aborted()',
+      expect: 'item-lost',
+    },
+    {
+      name: 'a woken waiter still listens to its signal',
+      file: 'channel/waiters.ts',
+      find: "signal.removeEventListener('abort', onAbort)",
+      replace: '',
+      expect: 'listens-without-waiting',
+    },
+    {
       name: 'an abandoned waiter stays at the head of the line',
       file: 'channel/waiters.ts',
       find: 'if (waiter.previous === undefined) this.#first = waiter.next',
@@ -88,7 +105,7 @@ export const WAITERS: Suite<KernelCores> = {
     {
       name: 'a woken waiter stays in line',
       file: 'channel/waiters.ts',
-      find: 'this.remove(waiter)',
+      find: '    this.remove(waiter)',
       replace: '',
       expect: 'exception',
     },

@@ -16,6 +16,15 @@ export interface Waiter<Outcome> {
   next: Waiter<Outcome> | undefined
 }
 
+/** As much of an AbortSignal as a wait needs. */
+export type WaitSignal = Pick<AbortSignal, 'addEventListener' | 'removeEventListener'>
+
+/** What a waiter is called with at its end, synchronously. `aborted` runs after it has left the line. */
+export interface WaitEnds<Outcome> {
+  readonly woken: (outcome: Outcome) => void
+  readonly aborted: () => void
+}
+
 export class Waiters<Outcome> {
   #first: Waiter<Outcome> | undefined
   #last: Waiter<Outcome> | undefined
@@ -32,6 +41,19 @@ export class Waiters<Outcome> {
     else this.#last.next = waiter
     this.#last = waiter
     this.#size += 1
+    return waiter
+  }
+
+  /** Puts a new waiter at the end of the line until it is woken or `signal` fires: exactly one of the two is called, once. */
+  enter(signal: WaitSignal, { woken, aborted }: WaitEnds<Outcome>): Waiter<Outcome> {
+    const onAbort = (): void => {
+      if (this.remove(waiter)) aborted()
+    }
+    const waiter = this.add((outcome) => {
+      signal.removeEventListener('abort', onAbort)
+      woken(outcome)
+    })
+    signal.addEventListener('abort', onAbort, { once: true })
     return waiter
   }
 
@@ -95,17 +117,7 @@ export interface WaitOptions {
 export async function waitIn<Outcome>(line: Waiters<Outcome>, { signal }: WaitOptions = {}): Promise<Outcome> {
   throwIfCanceled(signal)
   return await new Promise<Outcome>((resolve, reject) => {
-    if (signal === undefined) {
-      line.add(resolve)
-      return
-    }
-    const onAbort = (): void => {
-      if (line.remove(waiter)) reject(canceled(signal))
-    }
-    const waiter = line.add((outcome) => {
-      signal.removeEventListener('abort', onAbort)
-      resolve(outcome)
-    })
-    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal === undefined) line.add(resolve)
+    else line.enter(signal, { woken: resolve, aborted: () => reject(canceled(signal)) })
   })
 }
