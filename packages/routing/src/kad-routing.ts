@@ -64,7 +64,7 @@ const BUCKET_SIZE = 20
 /** Providers followed up for one leg; the table itself gives no more than this for a key. */
 const FOLLOWED_MAX = 64
 const FOLLOWED_AT_ONCE = 4
-/** One peer that does not answer may not use up the whole budget of its leg. */
+/** One peer that does not answer may not use up the whole budget of its leg: it has this, or its share of a longer one. */
 const RECORD_FETCH_MS = 1_000
 const ANNOUNCE_MS = 30_000
 const ANNOUNCED_AT_ONCE = 4
@@ -274,7 +274,9 @@ class FollowUp {
     try {
       using _lane = await this.#lanes.acquire({ signal: this.#signal })
       const { clock } = this.#runtime
-      using cancel = new Cancel({ signals: [this.#signal], deadline: Deadline.after(clock, RECORD_FETCH_MS) })
+      const shareMs = this.#find.deadline.remaining() / FOLLOWED_AT_ONCE
+      const deadline = Deadline.after(clock, Math.max(RECORD_FETCH_MS, shareMs))
+      using cancel = new Cancel({ signals: [this.#signal], deadline })
       const records = await table.askPeer(peer, this.#cid, cancel.signal)
       if (this.#signal.aborted) return
       if (records.length === 0) this.#unsigned(peer)
