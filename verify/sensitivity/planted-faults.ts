@@ -348,7 +348,7 @@ const STORAGE: readonly PlantedFault[] = [
   {
     id: 'delete-settled-without-absent',
     name: 'a delete counts as known to all while a target is away: forgotten, it lets the object come back',
-    file: 'services/storage/src/replication/repair-core.ts',
+    file: 'services/storage/src/repair/repair-core.ts',
     find: "return known === undefined ? isExpired : known.tag !== 'object'",
     replace: "return isExpired || known?.tag !== 'object'",
     expects: 'simulator',
@@ -356,7 +356,7 @@ const STORAGE: readonly PlantedFault[] = [
   {
     id: 'dropped-before-proved',
     name: 'a copy that is one too many goes before those that stay were read and hashed',
-    file: 'services/storage/src/replication/repair-core.ts',
+    file: 'services/storage/src/repair/repair-core.ts',
     find: 'home.every(({ known }) => isCopy(known, version) && known.isProved)',
     replace: 'home.every(({ known }) => isCopy(known, version))',
     expects: 'simulator',
@@ -364,7 +364,7 @@ const STORAGE: readonly PlantedFault[] = [
   {
     id: 'present-before-durable',
     name: 'an object that had lost chunks is told as present before they are durable again',
-    file: 'services/storage/src/domain/object-writer.ts',
+    file: 'services/storage/src/objects/object-writer.ts',
     find: 'if (!isNew) await durable()',
     replace: '',
     expects: 'nothing',
@@ -388,7 +388,7 @@ const STORAGE: readonly PlantedFault[] = [
   {
     id: 'held-elsewhere',
     name: 'a delete asks one copy whether it is held, and not the others',
-    file: 'services/storage/src/replication/replicas.ts',
+    file: 'services/storage/src/placement/replicas.ts',
     find: 'if (owners.length > 0) throw referenced(id, owners)',
     replace: '',
     expects: 'simulator',

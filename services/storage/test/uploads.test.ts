@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type Address, addressOf } from '@cairn/wire'
 import { isProblem } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
-import { windowsOf } from '../src/domain/window-core.ts'
+import { windowsOf } from '../src/objects/window-core.ts'
 import { TestService } from './harness.ts'
 import { CHUNK, type ClientObject, clientObject, clientObjectOf, frames } from './objects.ts'
 

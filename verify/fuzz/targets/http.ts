@@ -8,7 +8,7 @@ import { evaluatePreconditions, formatHttpDate, normalisePath, parseHttpDate, se
 import { parseEntityTags } from '@cairn/wire/testing'
 import { readEvents } from '../../../packages/clients/src/server-events.ts'
 import { PlainHeads } from '../../../packages/platform/src/http/plain-head.ts'
-import { readFrames } from '../../../services/storage/src/domain/body-chunks.ts'
+import { readFrames } from '../../../services/storage/src/objects/body-chunks.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
 import { bytesOf, pieces, textOf } from '../inputs.ts'
 
@@ -158,7 +158,7 @@ const events: FuzzTarget = {
 
 const frames: FuzzTarget = {
   name: 'chunk-frames',
-  covers: ['services/storage/src/domain/body-chunks.ts'],
+  covers: ['services/storage/src/objects/body-chunks.ts'],
   seeds: [Uint8Array.of(0, 0, 0, 2, 9, 9, 0, 0, 0, 1, 7), new Uint8Array()],
   words: ['\u0000\u0000\u0000\u0001'],
   bytesMax: 400,

@@ -8,7 +8,7 @@ import { type Model, step, type Task, wait } from '../model.ts'
 import type { KernelCores } from '../models/cores.ts'
 import type { Source, Suite } from '../suite.ts'
 
-type RepairCore = typeof import('../../../services/storage/src/replication/repair-core.ts')
+type RepairCore = typeof import('../../../services/storage/src/repair/repair-core.ts')
 type BucketCore = KernelCores['bucket']
 
 const SECOND_MS = 1000

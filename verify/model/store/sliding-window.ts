@@ -7,7 +7,7 @@
 import { type Model, type Task, wait } from '../model.ts'
 import type { Source, Suite } from '../suite.ts'
 
-type SlidingWindowCore = typeof import('../../../services/storage/src/replication/sliding-window-core.ts')
+type SlidingWindowCore = typeof import('../../../services/storage/src/repair/sliding-window-core.ts')
 
 const SECOND_MS = 1000
 const TICK_MS = 250

@@ -2,7 +2,7 @@
 import { isKind, toCairnError } from '@cairn/kernel'
 import type { ChunkBytes } from '@cairn/store'
 import type { Address } from '@cairn/wire'
-import { placementOrder } from '../targets/placement-core.ts'
+import { placementOrder } from '../placement/placement-core.ts'
 import type { ShardTarget } from './shard-target.ts'
 import type { StripeDescriptor } from './stripe-core.ts'
 import { StripeMap } from './stripe-map.ts'

@@ -8,7 +8,7 @@
  */
 import type { Platform } from '@cairn/platform'
 import { type Address, digestOf } from '@cairn/wire'
-import type { Repaired, RepairPace, RepairQueue } from '../domain/repair-queue.ts'
+import type { Repaired, RepairPace, RepairQueue } from '../repair/repair-queue.ts'
 import { decodeStripe } from './coding.ts'
 import type { ShardDrives } from './shard-drives.ts'
 import type { ShardTarget } from './shard-target.ts'

@@ -2,9 +2,9 @@
 import { CairnError } from '@cairn/kernel'
 import { json, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
-import { durabilityReport } from '../domain/durability-report.ts'
 import { noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'
+import { durabilityReport } from '../repair/durability-report.ts'
 import { address } from './route-context.ts'
 
 const PAGE_MAX = 1000

@@ -4,10 +4,10 @@ import { empty, type IngressResponse, json, type RouteTable, route } from '@cair
 import { CHUNK_BYTES_MAX } from '@cairn/store'
 import { type Address, entityTagOf } from '@cairn/wire'
 import { z } from 'zod'
-import { readFrames } from '../domain/body-chunks.ts'
-import { cachingHeaders, guardHeaders } from '../domain/object-answer.ts'
-import { storeChunks } from '../domain/object-writer.ts'
 import { READ_ERRORS } from '../errors.ts'
+import { readFrames } from '../objects/body-chunks.ts'
+import { cachingHeaders, guardHeaders } from '../objects/object-answer.ts'
+import { storeChunks } from '../objects/object-writer.ts'
 import type { StorageParts } from '../parts.ts'
 import { address, addressParams, readScope, type StorageRequestContext, uploadQuery } from './route-context.ts'
 

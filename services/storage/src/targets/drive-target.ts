@@ -3,10 +3,10 @@ import { CairnError, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { ChunkBytes, KnownVersion } from '@cairn/store'
 import type { Address, Manifest } from '@cairn/wire'
-import { cutWhole } from '../domain/body-chunks.ts'
-import { readStoredManifest } from '../domain/object-reader.ts'
-import { ObjectWriter, storeChunks } from '../domain/object-writer.ts'
 import { noSuchObject } from '../errors.ts'
+import { cutWhole } from '../objects/body-chunks.ts'
+import { readStoredManifest } from '../objects/object-reader.ts'
+import { ObjectWriter, storeChunks } from '../objects/object-writer.ts'
 import type { LocalDrive } from './local-drive.ts'
 import type {
   CopyFacts,

@@ -11,7 +11,7 @@ import { CairnError, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { DriveStore, type DriveStoreOptions } from '@cairn/store'
 import type { Address } from '@cairn/wire'
-import { ChunkReader, ObjectReader } from '../domain/object-reader.ts'
+import { ChunkReader, ObjectReader } from '../objects/object-reader.ts'
 import { type DriveFile, type DriveList, identifyDrive, readDriveFile } from './drive-file.ts'
 
 export interface OpenDrive {

@@ -6,10 +6,10 @@
 import { CairnError, isKind, toCairnError } from '@cairn/kernel'
 import type { ChunkBytes } from '@cairn/store'
 import type { Address } from '@cairn/wire'
-import type { ChunkSource } from '../domain/object-reader.ts'
+import type { ChunkSource } from '../objects/object-reader.ts'
+import { placementOrder } from '../placement/placement-core.ts'
 import type { DriveTarget } from './drive-target.ts'
 import type { Drives } from './drives.ts'
-import { placementOrder } from './placement-core.ts'
 import type { CopyFacts, CopyRow, KnownCopy, WholeCopy, WriteOutcome } from './target.ts'
 import { newestOf, ownersOf } from './version-core.ts'
 

@@ -1,5 +1,5 @@
 import type { TaskBody, Watch } from '@cairn/kernel'
-import type { Replication } from '../replication/open-replication.ts'
+import type { Replication } from '../placement/open-replication.ts'
 
 /** Where copies should be. */
 export interface Placement {

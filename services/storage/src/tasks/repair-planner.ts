@@ -4,7 +4,7 @@
  *     every round, or when asked ─▶ chunks of the objects asked for ─▶ `repair`, as far as there is room
  *                                                                        └─ full: the next round goes on from there
  *
- *     several targets: everything this node holds, against what every target says it has (`replication/repair-plan.ts`)
+ *     several targets: everything this node holds, against what every target says it has (`repair/repair-plan.ts`)
  *
  * With one target no chunk can lack a copy, so only what an operator asks for is planned: each chunk is proved again.
  */
@@ -12,7 +12,7 @@ import { isKind, type TaskBody } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { type Address, addressFromDigest } from '@cairn/wire'
 import type { StorageParts } from '../parts.ts'
-import type { RepairPlan } from '../replication/repair-plan.ts'
+import type { RepairPlan } from '../repair/repair-plan.ts'
 import { canBeLeft, jittered } from './rounds.ts'
 
 type PlannerParts = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubs' | 'events' | 'replication' | 'own'>

@@ -1,10 +1,10 @@
 import { isKind, Semaphore, sleep, type TaskBody, TokenBucket } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
-import { REPAIR_COST_BYTES, type Repair, type Repaired, type RepairPace } from '../domain/repair-queue.ts'
 import type { StorageParts } from '../parts.ts'
-import { repairBudget } from '../replication/repair-core.ts'
-import * as core from '../replication/sliding-window-core.ts'
+import { repairBudget } from '../repair/repair-core.ts'
+import { REPAIR_COST_BYTES, type Repair, type Repaired, type RepairPace } from '../repair/repair-queue.ts'
+import * as core from '../repair/sliding-window-core.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
 import { canBeLeft } from './rounds.ts'
 

@@ -10,7 +10,7 @@ import { isKind, sleep, type TaskBody, TokenBucket, Watch } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { DriveStore, ScrubCursor, ScrubFinding } from '@cairn/store'
 import type { Address } from '@cairn/wire'
-import type { RepairQueue } from '../domain/repair-queue.ts'
+import type { RepairQueue } from '../repair/repair-queue.ts'
 import {
   coverageAt,
   readScrubProgress,
@@ -19,7 +19,7 @@ import {
   type ScrubStatus,
   withFinding,
   writeScrubProgress,
-} from '../domain/scrub-progress.ts'
+} from '../repair/scrub-progress.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
 import { canWait } from './rounds.ts'
 

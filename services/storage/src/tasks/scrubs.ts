@@ -2,8 +2,8 @@
 import type { TaskBody } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
-import type { RepairQueue } from '../domain/repair-queue.ts'
-import type { ScrubStatus } from '../domain/scrub-progress.ts'
+import type { RepairQueue } from '../repair/repair-queue.ts'
+import type { ScrubStatus } from '../repair/scrub-progress.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
 import { Scrubber, scrubPace } from './scrubber.ts'
 

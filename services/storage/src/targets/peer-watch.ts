@@ -1,9 +1,9 @@
 /** Looks after the peers: who is there, who was away for too long, and whether this node was. */
 import { type Breakers, Deadline, sleep, type Watch } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
-import type { Drives } from '../targets/drives.ts'
-import type { PeerTarget } from '../targets/peer-target.ts'
-import type { PeersGate } from '../targets/peers-gate.ts'
+import type { Drives } from './drives.ts'
+import type { PeerTarget } from './peer-target.ts'
+import type { PeersGate } from './peers-gate.ts'
 
 /** What a peer may take to say whether it is there, tries included; requests that carry bytes have `peer_timeout`. */
 const ANSWER_MS = 1000

@@ -13,9 +13,9 @@ import { referenced } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import { copiesAway, underReplicated } from '../errors.ts'
 import type { OwnCopies } from '../targets/own-copies.ts'
-import { chooseCopies, placementOrder } from '../targets/placement-core.ts'
 import type { KnownCopy, ObjectTarget, TargetCall, TargetIdentity, WriteOutcome } from '../targets/target.ts'
 import { createVersions, newestOf, nextVersion, observe, ownersOf, type VersionClock } from '../targets/version-core.ts'
+import { chooseCopies, placementOrder } from './placement-core.ts'
 
 /** How often a write is begun again with a higher version. Each time it has heard of the highest there is. */
 const ATTEMPTS_MAX = 5

@@ -10,7 +10,7 @@
  * two nodes that agree on who is there do not make the same one twice.
  */
 import type { BucketShape } from '@cairn/kernel'
-import { chooseCopies } from '../targets/placement-core.ts'
+import { chooseCopies } from '../placement/placement-core.ts'
 import type { KnownCopy } from '../targets/target.ts'
 import { newestOf, ownersOf } from '../targets/version-core.ts'
 

@@ -8,7 +8,7 @@
  * comes or goes moves only the objects it wins or held. Weights make a win more likely in proportion.
  */
 import { blake3 } from '@cairn/wire'
-import type { TargetIdentity } from './target.ts'
+import type { TargetIdentity } from '../targets/target.ts'
 
 type Placeable = Pick<TargetIdentity, 'id' | 'node' | 'region' | 'weight' | 'nodeWeight'>
 

@@ -6,12 +6,12 @@
 import { toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { type Address, digestOf, toHex } from '@cairn/wire'
-import type { RepairQueue } from '../domain/repair-queue.ts'
 import type { StripeCode } from '../erasure/stripe-core.ts'
 import type { StripePlanner } from '../erasure/stripe-repair.ts'
 import type { KnownCopy, ObjectTarget, SettledDeletes } from '../targets/target.ts'
 import { ObjectRepairs, type ObjectRepairsOptions } from './object-repairs.ts'
 import { dropOf, isShare, judge, type RepairStep, type TargetFacts } from './repair-core.ts'
+import type { RepairQueue } from './repair-queue.ts'
 
 const PAGE = 256
 /** Deletes that everybody knows of; past it they are remembered longer than they need to be. */
