@@ -2,7 +2,7 @@
  * What the routes and tasks of the service share, and how it is opened.
  *
  *     one drive, no peers ─▶ objects, chunks and commits are those of its store
- *     more than that ──────▶ the same interfaces over all targets (`replication/`)
+ *     more than that ──────▶ the same interfaces over all targets (`placement/`)
  */
 import { Bus, CairnError, type Runtime, Watch } from '@cairn/kernel'
 import { makeDirectories, type Platform, type ServiceHost } from '@cairn/platform'
