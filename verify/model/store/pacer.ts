@@ -102,7 +102,7 @@ const SERVICE = new URL('../../../services/storage/src/', import.meta.url)
 const KERNEL_SOURCE = new URL('../../../packages/kernel/src/', import.meta.url)
 
 async function load(service: URL, kernel: URL): Promise<PacerCores> {
-  const { repairBudget } = (await import(new URL('replication/repair-core.ts', service).href)) as RepairCore
+  const { repairBudget } = (await import(new URL('repair/repair-core.ts', service).href)) as RepairCore
   const bucket = (await import(new URL('policy/token-bucket-core.ts', kernel).href)) as BucketCore
   return { bucket, repairBudget }
 }
@@ -117,14 +117,14 @@ export const BUDGET: { readonly source: Source<PacerCores>; readonly suite: Suit
     mutants: [
       {
         name: 'what is saved up, and what was paid for before, come on top of the budget',
-        file: 'replication/repair-core.ts',
+        file: 'repair/repair-core.ts',
         find: 'return { rate: bytesPerSecond - burst - runBytes, burst, runBytes }',
         replace: 'return { rate: bytesPerSecond, burst, runBytes }',
         expect: 'over-budget',
       },
       {
         name: 'more is saved up than was reckoned with',
-        file: 'replication/repair-core.ts',
+        file: 'repair/repair-core.ts',
         find: 'return { rate: bytesPerSecond - burst - runBytes, burst, runBytes }',
         replace: 'return { rate: bytesPerSecond - burst - runBytes, burst: 4 * burst, runBytes }',
         expect: 'over-budget',

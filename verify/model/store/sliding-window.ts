@@ -76,7 +76,7 @@ export const LAST_SECOND: { readonly source: Source<SlidingWindowCore>; readonly
   source: {
     directory: new URL('../../../services/storage/src/', import.meta.url),
     load: async (directory) =>
-      (await import(new URL('replication/sliding-window-core.ts', directory).href)) as SlidingWindowCore,
+      (await import(new URL('repair/sliding-window-core.ts', directory).href)) as SlidingWindowCore,
   },
   suite: {
     name: 'what repairs move in a second',
@@ -95,21 +95,21 @@ export const LAST_SECOND: { readonly source: Source<SlidingWindowCore>; readonly
     mutants: [
       {
         name: 'a second is over a moment too early',
-        file: 'replication/sliding-window-core.ts',
+        file: 'repair/sliding-window-core.ts',
         find: 'const SPAN_MS = 1100',
         replace: 'const SPAN_MS = 900',
         expect: 'over-budget',
       },
       {
         name: 'what was moved does not count',
-        file: 'replication/sliding-window-core.ts',
+        file: 'repair/sliding-window-core.ts',
         find: 'last.bytes += bytes',
         replace: '',
         expect: 'over-budget',
       },
       {
         name: 'what is about to be moved does not count',
-        file: 'replication/sliding-window-core.ts',
+        file: 'repair/sliding-window-core.ts',
         find: 'let together = last.bytes + bytes',
         replace: 'let together = last.bytes',
         expect: 'over-budget',
