@@ -74,6 +74,22 @@ export {
 } from './quantities.ts'
 export { type ByteRange, contentRange, type RangeOutcome, type RangeRequest, selectRange } from './range.ts'
 export { ANY_SCOPE, AUDIENCES, type Audience, isAudience, isScope, SCOPES, type Scope } from './scopes.ts'
+export {
+  compareVersions,
+  decodeStatement,
+  type SignedStatement,
+  STATEMENT_BYTES_MAX,
+  STATEMENT_VERBS,
+  type Statement,
+  type StatementSigner,
+  type StatementVerb,
+  type StatementVersion,
+  signStatement,
+  statementFromText,
+  statementText,
+  type VerifySignature,
+  verifyStatement,
+} from './statement.ts'
 export { attenuateToken, type MintRequest, mintAdminToken, mintToken, type ReadToken, type Token } from './token.ts'
 export { decodeTree, encodeTree, entryNamed, MAX_TREE_BYTES, type TreeEntry, treeOffsets } from './tree.ts'
 export * as wasm from './wasm-assembler.ts'
