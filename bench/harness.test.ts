@@ -123,12 +123,18 @@ describe('the report', () => {
       ]),
     )
     const again = recordResults(first, '2026-01-02', 'one machine', new Map([['kernel/watch', result]]))
-    const rows = again.split('\n').filter((line) => line.startsWith('| `npm run bench'))
+    const rows = again.split('\n').filter((line) => line.startsWith('| `edge') || line.startsWith('| `kernel'))
     assert.equal(rows.length, 2)
     assert.match(
       rows[0] ?? '',
-      /^\| `npm run bench edge\/tile` \| items\/s ↑ \| 4\.00 .* \| 1\.00 .* \| a bare array \| 4\.00 \(.*\) \| {2}\| 5 \| capacity 4 \| one machine \| 2026-01-01 \|$/,
+      /^\| `edge\/tile` \| items\/s ↑ \| 4\.00 .* \| 1\.00 .* \| a bare array \| 4\.00 \(.*\) \| {2}\| 5 \| capacity 4 \| 2026-01-01 \|$/,
     )
     assert.match(rows[1] ?? '', /kernel\/watch.*2026-01-02 \|$/)
+    const elsewhere = recordResults(again, '2026-01-03', 'another machine', new Map([['edge/tile', result]]))
+    const sections = elsewhere.split('\n').filter((line) => /^## On |^\| `(?:edge|kernel)\//.test(line))
+    assert.deepEqual(
+      sections.map((line) => line.split('|').slice(0, 2).join('|').trim()),
+      ['## On one machine', '| `kernel/watch`', '## On another machine', '| `edge/tile`'],
+    )
   })
 })

@@ -15,6 +15,9 @@ export function figure(value: number): string {
 const spread = ({ median, min, max, deviation }: Spread): string =>
   `${figure(median)} (${figure(min)} to ${figure(max)}, ±${((deviation / median) * 100).toFixed(1)} %)`
 
+/** For the record, where rows are to be read side by side. */
+const range = ({ median, min, max }: Spread): string => `${figure(median)} (${figure(min)} to ${figure(max)})`
+
 /** One line for the terminal. */
 export function resultLine({ bench, rounds, ours, peer, ratio, boundRatio }: Result): string {
   const rows = [
@@ -34,29 +37,41 @@ One row for each benchmark: the latest run of \`npm run bench NAME -- --record\`
 turns in one run; figures are medians with the lowest and highest round. The ratio says how many times better ours is
 (above 1 ours wins) and is the median of the ratios of single rounds, since a shared machine is not equally fast in all of
 them. The bound, where there is one, is what the machine below ours reaches beside the same peer in the same rounds.
-
-| command | unit | ours | peer | the peer is | ratio | bound | rounds | limits in force | machine | date |
-|---|---|---|---|---|--:|---|--:|---|---|---|
+`
+const TABLE_HEAD = `| \`npm run bench …\` | unit | ours | peer | the peer is | ratio | bound | rounds | limits in force | date |
+|---|---|---|---|---|--:|---|--:|---|---|
 `
 
-const ROW = /^\| `npm run bench ([^`]+)` \|/
+const SECTION = /^## On (.+)$/
+const ROW = /^\| `([^`]+)` \|/
 
-/** The table with the rows of these results replaced, or added, in order of name. */
+/** The tables, one for each machine, with the rows of these results replaced, or added, in order of name. */
 export function recordResults(
   text: string,
   date: string,
   machine: string,
   results: ReadonlyMap<string, Result>,
 ): string {
-  const kept = text.split('\n').filter((line) => ROW.test(line) && !results.has(ROW.exec(line)?.[1] ?? ''))
-  const added = [...results].map(([name, result]) => rowOf(name, date, machine, result))
-  return `${BENCHMARKS_HEAD}${[...kept, ...added].sort((a, b) => (a < b ? -1 : 1)).join('\n')}\n`
+  const sections = new Map<string, string[]>()
+  let rows: string[] | undefined
+  for (const line of text.split('\n')) {
+    const name = SECTION.exec(line)?.[1]
+    if (name !== undefined) sections.set(name, (rows = []))
+    const bench = ROW.exec(line)?.[1]
+    if (bench !== undefined && !results.has(bench)) rows?.push(line)
+  }
+  const added = [...results].map(([name, result]) => rowOf(name, date, result))
+  sections.set(machine, [...(sections.get(machine) ?? []), ...added])
+  const tables = [...sections]
+    .filter(([, lines]) => lines.length > 0)
+    .map(([name, lines]) => `## On ${name}\n\n${TABLE_HEAD}${lines.sort().join('\n')}\n`)
+  return [BENCHMARKS_HEAD, ...tables].join('\n')
 }
 
-function rowOf(name: string, date: string, machine: string, result: Result): string {
+function rowOf(name: string, date: string, result: Result): string {
   const { bench, rounds, ours, peer, ratio, boundRatio } = result
   const unit = `${bench.unit} ${bench.higherIsBetter ? '↑' : '↓'}`
-  const bound = boundRatio === undefined ? '' : `${spread(boundRatio)}: ${bench.bound?.name ?? ''}`
-  const figures = [spread(ours), spread(peer), bench.peerName, spread(ratio), bound]
-  return `| ${[`\`npm run bench ${name}\``, unit, ...figures, rounds, bench.limits, machine, date].join(' | ')} |`
+  const bound = boundRatio === undefined ? '' : `${range(boundRatio)}: ${bench.bound?.name ?? ''}`
+  const figures = [range(ours), range(peer), bench.peerName, range(ratio), bound]
+  return `| ${[`\`${name}\``, unit, ...figures, rounds, bench.limits, date].join(' | ')} |`
 }

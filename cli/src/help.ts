@@ -68,22 +68,28 @@ on, such as \`hook tail\`, print one for each thing they tell. \`cli/test/screen
 - \`error\`: null, or \`{code, kind, detail, exit_code}\`; \`code\` is stable, \`detail\` is for people.
 - \`warnings\`, \`next\`: sentences, and command lines that make sense now.`
 
+/** An option or operand of so many commands is explained once on the page. */
+const SHARED_BY = 3
+
 /** The page of commands, in Markdown. */
 export function renderCommands(): string {
-  const cell = (text: string): string => text.replaceAll('|', '\\|')
-  const rows = COMMANDS.map((command) => `| \`${usageOf(command)}\` | ${cell(command.summary)} |`)
-  const details = COMMANDS.filter(({ options, operands }) => options.length + operands.length > 0).map((command) => {
-    const lines = [...operandRows(command), ...command.options.map(optionRow)].map(
-      ([what, does]) => `- \`${what}\`: ${does}`,
-    )
-    return `### cairn ${command.name}\n\n${lines.join('\n')}`
-  })
+  const rowsOf = (command: CommandRow) => [...operandRows(command), ...command.options.map(optionRow)]
+  const line = ([what, does]: readonly [string, string]): string => `- \`${what}\`: ${does}`
+  const uses = Object.entries(Object.groupBy(COMMANDS.flatMap(rowsOf).map(line), (text) => text))
+  const shared = uses.flatMap(([text, times = []]) => (times.length < SHARED_BY ? [] : [text]))
+  const entry = (command: CommandRow): string => {
+    const own = rowsOf(command).map(line)
+    const told = own.filter((text) => !shared.includes(text))
+    const further = own.filter((text) => shared.includes(text)).map((text) => text.slice(2, text.indexOf(': ')))
+    const seeAbove = further.length === 0 ? [] : [`- ${further.join(', ')}: as above.`]
+    return [`**\`${usageOf(command)}\`** ${command.summary}`, ...told, ...seeAbove].join('\n')
+  }
   const common = COMMON_OPTIONS.map((option) => `- \`${optionRow(option)[0]}\`: ${option.does}`)
   const codes = Object.values(EXIT_CODES).map(({ code, means }) => `| ${code} | ${means} |`)
   return `${[
-    ['| command | what it does |', '|---|---|', ...rows].join('\n'),
     `## Options of every command\n\n${common.join('\n')}`,
-    `## Options of one command\n\n${details.join('\n\n')}`,
+    `## Options of several commands\n\n${shared.join('\n')}`,
+    ...groupsOf(COMMANDS).map(({ title, rows }) => `## ${title}\n\n${rows.map(entry).join('\n\n')}`),
     `## With \`--json\`\n\n${JSON_FORM}`,
     `## Exit codes\n\n${['| code | means |', '|--:|---|', ...codes].join('\n')}`,
   ].join('\n\n')}\n`

@@ -68,7 +68,7 @@ test('the help of a command has its usage, its options and its examples; of a no
 test('the page of commands has a row and the options of each', () => {
   const page = renderCommands()
   for (const { name, options } of COMMANDS) {
-    assert.ok(page.includes(`| \`cairn ${name}`), name)
+    assert.ok(page.includes(`\n**\`cairn ${name}`), name)
     for (const option of options) assert.ok(page.includes(`--${option.name}`), option.name)
   }
 })

@@ -1,14 +1,15 @@
 /** Tests of http-cache-tests, of either edition, that the edge does not pass, and why it should not, or cannot. */
 const BY_HAND: Readonly<Record<string, string>> = {
   'heuristic-503-not_cached':
-    'Policy: a 503 without a lifetime is asked for again (max_retries 2); the test allows one request.',
-  'heuristic-504-not_cached': 'As with 503.',
+    'Policy: a 503 or 504 without a lifetime is asked for again (max_retries 2); the test allows one request.',
+  'heuristic-504-not_cached':
+    'Policy: a 503 or 504 without a lifetime is asked for again (max_retries 2); the test allows one request.',
   'method-POST': 'Policy: a response to POST is never stored (RFC 9111 §3 allows it).',
   'conditional-lm-fresh-no-lm':
     'A response without Last-Modified counts as modified when it was made, which is after the date asked for.',
   'headers-store-Transfer-Encoding':
     'The origin sends a body without an end; the edge breaks it off after fill_timeout.',
-  'other-authorization': 'Credentials are never sent to an upstream, which the test looks for.',
+  'other-authorization': 'Credentials are never sent to an upstream.',
   'other-authorization-public': 'Credentials are never sent to an upstream.',
   'other-authorization-must-revalidate': 'Credentials are never sent to an upstream.',
   'other-authorization-smaxage': 'Credentials are never sent to an upstream.',

@@ -27,7 +27,10 @@ ${reports.map(section).join('')}`
 
 function section({ edition, scores, failures, targets }: SuiteReport): string {
   const rows = scores.map(({ name, required, optimal }) => `| ${name} | ${share(required)} | ${share(optimal)} |`)
-  const exceptions = failures.map(({ id, kind, why, found }) => `| \`${id}\` | ${kind} | ${why ?? found} |`)
+  const reasons = Object.groupBy(failures, ({ kind, why, found }) => `${kind} | ${why ?? found}`)
+  const exceptions = Object.entries(reasons).map(
+    ([reason, tests = []]) => `| ${tests.map(({ id }) => `\`${id}\``).join(', ')} | ${reason} |`,
+  )
   return `
 ## Edition ${edition}
 
@@ -38,7 +41,7 @@ ${rows.join('\n')}
 The edge is to pass at least ${targets.required} required and ${targets.optimal} optimal tests, and more than any other here.
 What it does not pass, and why:
 
-| test | kind | why |
+| tests | kind | why |
 |---|---|---|
 ${exceptions.join('\n')}
 `

@@ -68,23 +68,11 @@ const RENDERED = [
   '',
   '```mermaid',
   'flowchart LR',
-  '  supervisor["supervisor × 1"]',
-  '  listener["listener × 1"]',
-  '  get_worker["get-worker × pool.get"]',
-  '  listener -->|queue work 512| get_worker',
-  '  supervisor -->|queue work 512| get_worker',
-  '  get_worker -->|queue audit 8| listener',
-  '  get_worker -->|broadcast events 1024| listener',
-  '  get_worker -->|broadcast events 1024| get_worker',
-  '  listener -->|broadcast events 1024| listener',
-  '  listener -->|broadcast events 1024| get_worker',
-  '  listener -->|watch config| get_worker',
-  '  listener -->|watch config| listener',
-  '  supervisor -->|watch config| get_worker',
-  '  supervisor -->|watch config| listener',
+  '  listener & supervisor -->|queue work 512| get-worker',
+  '  get-worker -->|queue audit 8| listener',
+  '  get-worker & listener -->|broadcast events 1024| listener & get-worker',
+  '  listener & supervisor -->|watch config| get-worker & listener',
   '```',
-  '',
-  'In words: listener and supervisor send through the queue work (512) to get-worker. get-worker send through the queue audit (8) to listener. get-worker and listener publish on the broadcast events (1024) to listener and get-worker. listener and supervisor set the watch config, read by get-worker and listener.',
   '',
   '## Owners',
   '',
@@ -105,21 +93,20 @@ const RENDERED = [
   '```mermaid',
   'sequenceDiagram',
   '  participant supervisor',
-  '  participant listener as listener',
-  '  participant get_worker as get-worker',
-  '  supervisor->>listener: draining',
-  '  supervisor->>get_worker: draining',
-  '  listener-->>supervisor: ended (≤ 2500 ms)',
-  '  get_worker-->>supervisor: ended (≤ 2500 ms)',
+  '  participant tasks as every other task',
+  '  supervisor->>tasks: draining',
+  '  tasks-->>supervisor: ended (≤ 2500 ms)',
   '  Note over supervisor: after the deadline: abort, count, and after 1000 ms more: name and leave behind',
   '```',
   '',
-  'In words: the supervisor tells listener, get-worker to drain; each finishes what it has accepted and ends within 2500 ms; those that do not are aborted and counted.',
+  'In words: the supervisor tells every other task to drain; each finishes what it has accepted and ends within 2500 ms; those that do not are aborted and counted.',
   '',
 ]
 
 test('a topology reads as this document', () => {
   assert.deepEqual(renderTopology(SAMPLE).split('\n'), RENDERED)
+  const alone = { ...SAMPLE.tasks, janitor: { count: 1, criticality: 'optional', does: 'Tidies.' } } as const
+  assert.match(renderTopology({ ...SAMPLE, tasks: alone }), /flowchart LR\n {2}janitor\n {2}listener & /)
   const without = renderTopology({ ...SAMPLE, timeouts: {} })
   assert.ok(without.includes('ended (≤ 3000 ms)'), 'the default of the drain deadline')
 })

@@ -63,56 +63,37 @@ function timeoutTable({ timeouts }: Topology): string {
   return table(['timeout', 'default', 'key', 'what it bounds'], rows)
 }
 
-/** Mermaid ids take no dashes. */
-const id = (task: string): string => task.replaceAll('-', '_')
-
-function flowchart(topology: Topology): string {
-  const lines = ['```mermaid', 'flowchart LR']
-  for (const [name, task] of Object.entries(topology.tasks)) lines.push(`  ${id(name)}["${name} × ${task.count}"]`)
-  const arrows = (kind: string, label: string, from: readonly string[], to: readonly string[]): void => {
-    for (const source of from)
-      for (const target of to) lines.push(`  ${id(source)} -->|${kind} ${label}| ${id(target)}`)
-  }
-  for (const [name, queue] of Object.entries(topology.queues))
-    arrows('queue', `${name} ${queue.capacity}`, queue.from, queue.to)
-  for (const [name, row] of Object.entries(topology.broadcasts))
-    arrows('broadcast', `${name} ${row.capacity}`, row.from, row.to)
-  for (const [name, row] of Object.entries(topology.watches)) arrows('watch', name, row.from, row.to)
-  lines.push('```')
-  return lines.join('\n')
+/** An arrow from each sender to each receiver, one line for a channel. The tables say the same in words, and how many. */
+function flowchart({ tasks, queues, broadcasts, watches }: Topology): string {
+  const arrows = (label: string, from: readonly string[], to: readonly string[]): string =>
+    `  ${from.join(' & ')} -->|${label}| ${to.join(' & ')}`
+  const channels = [...Object.values(queues), ...Object.values(broadcasts), ...Object.values(watches)]
+  const connected = new Set(channels.flatMap(({ from, to }) => [...from, ...to]))
+  return [
+    '```mermaid',
+    'flowchart LR',
+    ...Object.keys(tasks).flatMap((name) => (connected.has(name) ? [] : [`  ${name}`])),
+    ...Object.entries(queues).map(([name, row]) => arrows(`queue ${name} ${row.capacity}`, row.from, row.to)),
+    ...Object.entries(broadcasts).map(([name, row]) => arrows(`broadcast ${name} ${row.capacity}`, row.from, row.to)),
+    ...Object.entries(watches).map(([name, row]) => arrows(`watch ${name}`, row.from, row.to)),
+    '```',
+  ].join('\n')
 }
 
-function flowText({ queues, broadcasts, watches }: Topology): string {
-  const sentences = [
-    ...Object.entries(queues).map(
-      ([name, row]) =>
-        `${row.from.join(' and ')} send through the queue ${name} (${row.capacity}) to ${row.to.join(' and ')}.`,
-    ),
-    ...Object.entries(broadcasts).map(
-      ([name, row]) =>
-        `${row.from.join(' and ')} publish on the broadcast ${name} (${row.capacity}) to ${row.to.join(' and ')}.`,
-    ),
-    ...Object.entries(watches).map(
-      ([name, row]) => `${row.from.join(' and ')} set the watch ${name}, read by ${row.to.join(' and ')}.`,
-    ),
-  ]
-  return `In words: ${sentences.join(' ')}`
-}
-
-function shutdownDiagram(topology: Topology): string {
-  const tasks = Object.keys(topology.tasks)
-  const deadline = topology.timeouts['drain_deadline']?.ms ?? 3000
-  const workers = tasks.filter((task) => task !== 'supervisor')
-  const lines = ['```mermaid', 'sequenceDiagram', '  participant supervisor']
-  for (const task of workers) lines.push(`  participant ${id(task)} as ${task}`)
-  for (const task of workers) lines.push(`  supervisor->>${id(task)}: draining`)
-  for (const task of workers) lines.push(`  ${id(task)}-->>supervisor: ended (≤ ${deadline} ms)`)
-  lines.push(
+function shutdownDiagram({ timeouts }: Topology): string {
+  const deadline = timeouts['drain_deadline']?.ms ?? 3000
+  return [
+    '```mermaid',
+    'sequenceDiagram',
+    '  participant supervisor',
+    '  participant tasks as every other task',
+    '  supervisor->>tasks: draining',
+    `  tasks-->>supervisor: ended (≤ ${deadline} ms)`,
     '  Note over supervisor: after the deadline: abort, count, and after 1000 ms more: name and leave behind',
     '```',
-  )
-  const text = `In words: the supervisor tells ${workers.join(', ')} to drain; each finishes what it has accepted and ends within ${deadline} ms; those that do not are aborted and counted.`
-  return [lines.join('\n'), '', text].join('\n')
+    '',
+    `In words: the supervisor tells every other task to drain; each finishes what it has accepted and ends within ${deadline} ms; those that do not are aborted and counted.`,
+  ].join('\n')
 }
 
 /** The generated part of a service's concurrency document. */
@@ -120,7 +101,7 @@ export function renderTopology(topology: Topology): string {
   const sections: [string, string][] = [
     ['Tasks', taskTable(topology)],
     ['Channels', channelTable(topology)],
-    ['Flow', `${flowchart(topology)}\n\n${flowText(topology)}`],
+    ['Flow', flowchart(topology)],
     ['Owners', ownerTable(topology)],
     ['Timeouts', timeoutTable(topology)],
     ['Shutdown', shutdownDiagram(topology)],

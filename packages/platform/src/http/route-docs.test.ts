@@ -79,11 +79,15 @@ test('the Markdown table has one line for each route', () => {
     apiText: () => '',
   })
   const text = renderRoutes(defineRoutes([...ops, PIN, UPLOAD]))
-  assert.equal(text.trimEnd().split('\n').length, 2 + 6 + 2)
+  const [above = '', empty, ...lines] = text.trimEnd().split('\n')
+  assert.equal(empty, '')
+  assert.equal(lines.length, 2 + 6 + 2)
+  assert.match(above, /^Every route may refuse with 400 `malformed`, .*503 `draining`/)
   assert.match(
     text,
     /\| `POST` \| `\/admin\/pin\/:address` \| `index:pin` \| work \| Pins\. \| 200 \| .*404 `not_found`/,
   )
+  assert.ok(!lines.at(-1)?.includes('`draining`'), 'said once')
   assert.match(text, /\| inline, stream on request \|/)
 })
 
@@ -99,3 +103,11 @@ for (const [name, rows] of [
     assert.throws(() => defineRoutes(rows), TypeError)
   })
 }
+
+test('what only one route refuses, or not every route of a group, stands in its row', () => {
+  const open: Route = { ...HELLO, method: 'GET', path: '/open', errors: { gone: 404 } }
+  const lines = renderRoutes(defineRoutes([PIN, open])).split('\n')
+  const row = (path: string): string => lines.find((line) => line.includes(`\`${path}\``)) ?? ''
+  assert.match(row('/admin/pin/:address'), /403 `scope_missing`.*404 `not_found`/)
+  assert.match(row('/open'), /404 `gone`/)
+})
