@@ -3,15 +3,9 @@ import { mkdirSync, mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { INGRESS_METRICS } from '@cairn/http'
 import { Config, KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import {
-  createPlatform,
-  INGRESS_METRICS,
-  nodeLookup,
-  openWorkers,
-  type Platform,
-  UndiciTransport,
-} from '@cairn/platform'
+import { createPlatform, nodeLookup, openWorkers, type Platform, UndiciTransport } from '@cairn/platform'
 import {
   openParts,
   STORAGE_METRICS,

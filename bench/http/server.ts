@@ -5,21 +5,18 @@
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Config, KERNEL_METRICS, SystemClock, systemRuntime } from '@cairn/kernel'
 import {
   INGRESS_METRICS,
   ingressSection,
   json,
-  LogOutput,
   listenKeys,
   NO_CAPABILITIES,
-  PrometheusMetrics,
   route,
   runService,
   type ServiceConfig,
-  section,
-  standardError,
-} from '@cairn/platform'
+} from '@cairn/http'
+import { Config, KERNEL_METRICS, SystemClock, systemRuntime } from '@cairn/kernel'
+import { LogOutput, PrometheusMetrics, section, standardError } from '@cairn/platform'
 
 const BODY = { hello: 'world' }
 

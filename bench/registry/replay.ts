@@ -7,8 +7,9 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { INGRESS_METRICS } from '@cairn/http'
 import { Config, KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import { createPlatform, INGRESS_METRICS, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
+import { createPlatform, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
 import { openParts, registrySection } from '@cairn/registry'
 import { REGISTRY_METRICS } from '@cairn/registry/testing'
 

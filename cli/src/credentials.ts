@@ -12,7 +12,7 @@ import { readFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { CairnError } from '@cairn/kernel'
-import { unixSocketPath } from '@cairn/platform'
+import { unixSocketPath } from '@cairn/transport'
 import { type CommandContext, dataPath, tokenPath } from './command.ts'
 
 type CredentialContext = Pick<CommandContext, 'given' | 'terminal'>

@@ -1,9 +1,10 @@
 /** What `cairn doctor` looks at. A check says what it saw; one that is not content says what to do as well. */
 import { readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { type ListenConfig, parseBindAddress } from '@cairn/http'
 import { CairnError, Cancel, type Clock, Deadline, type ErrorKind } from '@cairn/kernel'
 import type { NodeStatus } from '@cairn/node'
-import { type ConfigSchemas, type ListenConfig, type Loaded, parseBindAddress, renderProblems } from '@cairn/platform'
+import { type ConfigSchemas, type Loaded, renderProblems } from '@cairn/platform'
 import { spellCount } from '@cairn/wire'
 import { BACKUP_RECORD, readBackupRecord } from './backup.ts'
 import { checkDrive, checkFiles } from './doctor-host.ts'

@@ -16,7 +16,8 @@ import {
   systemRuntime,
 } from '@cairn/kernel'
 import type { NodeStatus } from '@cairn/node'
-import { type ConfigRow, type ReloadOutcome, UndiciTransport, unixUrl } from '@cairn/platform'
+import { type ConfigRow, type ReloadOutcome, UndiciTransport } from '@cairn/platform'
+import { unixUrl } from '@cairn/transport'
 import { type Audience, parseDuration, type Scope } from '@cairn/wire'
 import { type CommandContext, dataPath } from './command.ts'
 import { Credentials, NOT_SHOWN } from './credentials.ts'

@@ -1,7 +1,8 @@
 /** The client that services and commands use, against the real registry; it is here because this is where that can be run. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type CallContext, Caller, InProcessTransport, type RegistryClient, registryClient } from '@cairn/clients'
+import { type CallContext, Caller, type RegistryClient, registryClient } from '@cairn/clients'
+import { capabilityAuthorizer, INGRESS_METRICS, type RunningService, type ServiceConfig } from '@cairn/http'
 import {
   Breakers,
   Config,
@@ -27,19 +28,16 @@ import {
 } from '@cairn/names'
 import { SERVICES } from '@cairn/node'
 import {
-  capabilityAuthorizer,
   createPlatform,
-  INGRESS_METRICS,
   openWorkers,
   type Platform,
-  type RunningService,
   readSmallFile,
-  type ServiceConfig,
   systemCrypto,
-  type Transport,
   UndiciTransport,
 } from '@cairn/platform'
 import { HASH_BYTES, leafHash, parseCheckpoint, parseNote } from '@cairn/tlog'
+import type { Transport } from '@cairn/transport'
+import { InProcessTransport } from '@cairn/transport'
 import { addressOf, createKeyring, deriveKeyring, equalBytes, mintToken, type Scope, toBase64url } from '@cairn/wire'
 import { signWith } from '../src/key.ts'
 

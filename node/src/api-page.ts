@@ -3,7 +3,7 @@
  * no script, nothing fetched from anywhere.
  */
 import { createHash } from 'node:crypto'
-import type { IngressResponse } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 
 /** The parts of an OpenAPI document that the page shows. */
 export interface ApiDocument {

@@ -1,4 +1,5 @@
-import { byteSize, duration, ingressSection, listenKeys, logSection, section, setting } from '@cairn/platform'
+import { ingressSection, listenKeys } from '@cairn/http'
+import { byteSize, duration, logSection, section, setting } from '@cairn/platform'
 import { z } from 'zod'
 import { NODE_TOPOLOGY } from './topology.ts'
 

@@ -1,6 +1,8 @@
 /** What `cairn start` was told, as what the node is made from. */
+
+import type { ServiceModule } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import type { ConfigFlag, ServiceModule } from '@cairn/platform'
+import type { ConfigFlag } from '@cairn/platform'
 
 /** The flags of `cairn start`, as typed. */
 export interface StartOptions {

@@ -1,11 +1,10 @@
 /** The machine as the node and its services share it: one pool of threads, one way out, one log. */
 import { readFile } from 'node:fs/promises'
+import { INGRESS_METRICS, type Listen } from '@cairn/http'
 import { KERNEL_METRICS, type MetricTable, type Runtime, SystemClock, systemRuntime } from '@cairn/kernel'
 import {
   createPlatform,
-  INGRESS_METRICS,
   type Inflate,
-  type Listen,
   type LogLevel,
   LogOutput,
   nodeLookup,
@@ -18,9 +17,9 @@ import {
   reloadMetrics,
   type SharedResources,
   standardError,
-  type Transport,
   UndiciTransport,
 } from '@cairn/platform'
+import type { Transport } from '@cairn/transport'
 
 /** A file the configuration names, from the machine itself: amnesia keeps what it writes in memory, and may read. */
 async function readOperatorFile(path: string): Promise<Uint8Array | undefined> {

@@ -6,22 +6,25 @@
  *     stop: edge, interop ─▶ index ─▶ registry ─▶ storage: all refuse clients at once, and each serves those in front of it
  *           until they are done; then ports, files, threads, log
  */
-import { Bus, CairnError, openQueue, type Queue, type StopReport, sleep, Watch } from '@cairn/kernel'
+
 import {
-  type ConfigRow,
-  type ConfigSchemas,
-  type ConfigStore,
   capabilityAuthorizer,
-  type DataDirectory,
-  type ReloadOutcome,
-  type ReloadSource,
   type RunningService,
-  readSmallFile,
   runService,
   type ServiceConfig,
   type ServiceHost,
   type ServiceModule,
   type StartedService,
+} from '@cairn/http'
+import { Bus, CairnError, openQueue, type Queue, type StopReport, sleep, Watch } from '@cairn/kernel'
+import {
+  type ConfigRow,
+  type ConfigSchemas,
+  type ConfigStore,
+  type DataDirectory,
+  type ReloadOutcome,
+  type ReloadSource,
+  readSmallFile,
 } from '@cairn/platform'
 import type { Audience, Scope } from '@cairn/wire'
 import type { ApiDocument, ApiService } from './api-page.ts'

@@ -1,19 +1,18 @@
 /** From flags to a node that can start: configuration, log, data directory, keys. */
+
+import { checkListen, type ListenConfig, type ServiceModule } from '@cairn/http'
 import { CairnError, MemoryLog, MemoryMetrics, systemRuntime, toCairnError } from '@cairn/kernel'
 import {
   type ConfigFlag,
   type ConfigSchemas,
   type ConfigSources,
   ConfigStore,
-  checkListen,
   type Disk,
   type HostProcess,
-  type ListenConfig,
   loadConfig,
   openDataDirectory,
   RealDisk,
   renderProblems,
-  type ServiceModule,
 } from '@cairn/platform'
 import { type NodeConfig, nodeSection } from './config.ts'
 import type { StartFlags } from './flags.ts'

@@ -1,5 +1,6 @@
 import { Deadline, isKind, sleep } from '@cairn/kernel'
-import { type Platform, unixUrl } from '@cairn/platform'
+import type { Platform } from '@cairn/platform'
+import { unixUrl } from '@cairn/transport'
 import { NODE_TOPOLOGY } from './topology.ts'
 
 const UNIX = 'unix:'

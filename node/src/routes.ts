@@ -1,14 +1,8 @@
 /** What an administrator asks of a running node; the command line is the usual caller. */
+
+import { defineRoutes, eventsRoute, json, type RouteTable, route } from '@cairn/http'
 import { CairnError, type Clock, type EventBus } from '@cairn/kernel'
-import {
-  defineRoutes,
-  eventsRoute,
-  json,
-  type ReloadOutcome,
-  type RouteTable,
-  renderProblems,
-  route,
-} from '@cairn/platform'
+import { type ReloadOutcome, renderProblems } from '@cairn/platform'
 import { AUDIENCES, type Caveat, isScope, type Scope } from '@cairn/wire'
 import { z } from 'zod'
 import { type ApiService, apiPage } from './api-page.ts'

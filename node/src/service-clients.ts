@@ -11,8 +11,9 @@ import {
   type StorageClient,
   storageClient,
 } from '@cairn/clients'
+import type { StopTogether } from '@cairn/http'
 import { Breakers, type Runtime, type StopReport } from '@cairn/kernel'
-import type { StopTogether, Transport } from '@cairn/platform'
+import type { Transport } from '@cairn/transport'
 import type { Audience, Scope } from '@cairn/wire'
 
 /*

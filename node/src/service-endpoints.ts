@@ -5,17 +5,11 @@
  *     node.neighbours.<name> ──────▶ that URL
  *     else where it would listen ──▶ its socket, or its port on this machine
  */
-import { InProcessTransport } from '@cairn/clients'
+
+import { type ListenConfig, parseBindAddress, type RunningService, type ServiceConfig } from '@cairn/http'
 import { Deadline, toCairnError } from '@cairn/kernel'
-import {
-  type ListenConfig,
-  type Platform,
-  parseBindAddress,
-  type RunningService,
-  type ServiceConfig,
-  type Transport,
-  unixUrl,
-} from '@cairn/platform'
+import type { Platform } from '@cairn/platform'
+import { InProcessTransport, type Transport, unixUrl } from '@cairn/transport'
 import type { NodeConfig } from './config.ts'
 import type { Called, ServiceEndpoint } from './service-clients.ts'
 import { NODE_TOPOLOGY } from './topology.ts'

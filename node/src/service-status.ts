@@ -1,6 +1,7 @@
-import { InProcessTransport, readObject } from '@cairn/clients'
+import { readObject } from '@cairn/clients'
+import type { Ingress } from '@cairn/http'
 import { type Clock, Deadline, type Health, toCairnError } from '@cairn/kernel'
-import type { Ingress } from '@cairn/platform'
+import { InProcessTransport } from '@cairn/transport'
 import type { NodeStatus } from './routes.ts'
 
 type ReadyzFields = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 import { EDGE } from '@cairn/edge'
+import type { ServiceModule } from '@cairn/http'
 import { INDEX } from '@cairn/index'
 import { INTEROP } from '@cairn/interop'
-import type { ServiceModule } from '@cairn/platform'
 import { REGISTRY } from '@cairn/registry'
 import { STORAGE } from '@cairn/storage'
 

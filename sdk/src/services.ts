@@ -1,7 +1,7 @@
 /** The services of a node beside storage, each asked through the client that services use among themselves. */
 import { type CallContext, Caller } from '@cairn/clients'
 import { Breakers, CairnError, Cancel, Deadline, type Runtime, throwIfCanceled } from '@cairn/kernel'
-import type { IncomingBody, IncomingResponse, OutgoingRequest, Transport } from '@cairn/platform'
+import type { IncomingBody, IncomingResponse, OutgoingRequest, Transport } from '@cairn/transport'
 import { isScope, SCOPES } from '@cairn/wire'
 import { type Fetch, piecesOf, send } from './http.ts'
 

@@ -1,9 +1,10 @@
 /** The client that services use, against the real service; it is here because this is where that service can be run. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type CallContext, Caller, InProcessTransport, type StorageClient, storageClient } from '@cairn/clients'
+import { type CallContext, Caller, type StorageClient, storageClient } from '@cairn/clients'
 import { Breakers, Deadline } from '@cairn/kernel'
-import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/platform'
+import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/transport'
+import { InProcessTransport } from '@cairn/transport'
 import { addressOf, chunkAddress, ManifestBuilder, type Scope } from '@cairn/wire'
 import { CHUNK, noise } from './bytes.ts'
 import { StorageService } from './storage-service.ts'

@@ -1,5 +1,6 @@
 /** A storage service in memory, and a `fetch` that ends in its ingress instead of a socket. */
 import assert from 'node:assert/strict'
+import { capabilityAuthorizer, INGRESS_METRICS, type RunningService, type ServiceConfig } from '@cairn/http'
 import {
   Config,
   KERNEL_METRICS,
@@ -11,19 +12,11 @@ import {
   type Timer,
 } from '@cairn/kernel'
 import { leaks } from '@cairn/kernel/testing'
-import {
-  capabilityAuthorizer,
-  createPlatform,
-  INGRESS_METRICS,
-  type IngressResponse,
-  openWorkers,
-  type RunningService,
-  type ServiceConfig,
-  UndiciTransport,
-} from '@cairn/platform'
-import { isStream } from '@cairn/platform/testing'
+import { createPlatform, openWorkers, UndiciTransport } from '@cairn/platform'
 import { STORAGE } from '@cairn/storage'
 import { STORAGE_METRICS, storageSection } from '@cairn/storage/testing'
+import type { IngressResponse } from '@cairn/transport'
+import { isStream } from '@cairn/transport'
 import { createKeyring, deriveKeyring, mintToken, type Scope } from '@cairn/wire'
 import { Cairn } from '../src/cairn.ts'
 import type { Fetch } from '../src/http.ts'

@@ -1,10 +1,10 @@
 /** Every document rendered from the code. Add a row, then `npm run docs`. */
 import { renderCommands } from '@cairn/cli'
+import { INGRESS_METRICS } from '@cairn/http'
 import { KERNEL_METRICS } from '@cairn/kernel'
 import { renderErrors, renderMetrics } from '@cairn/kernel/testing'
 import { configSchemas, SERVICES } from '@cairn/node'
 import { NODE_TOPOLOGY } from '@cairn/node/testing'
-import { INGRESS_METRICS } from '@cairn/platform'
 import { renderConfigReference } from '@cairn/platform/testing'
 import { renderDependencies } from './dependencies.ts'
 import type { GeneratedDoc } from './golden.ts'

@@ -308,7 +308,16 @@ const CAIRN_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       ...at(SERVICE, `import { readFile } from 'node:fs/promises'\nexport const read = readFile\n`),
       ...at('sdk/src/sample.ts', `import { readFile } from 'node:fs/promises'\nexport const read = readFile\n`),
     ],
-    good: ['packages/platform/src', 'node/src', 'cli/src', 'tools/src', 'bench', 'verify/model', 'services/edge/test']
+    good: [
+      'packages/platform/src',
+      'packages/http/src',
+      'node/src',
+      'cli/src',
+      'tools/src',
+      'bench',
+      'verify/model',
+      'services/edge/test',
+    ]
       .map((folder) => `${folder}/sample.ts`)
       .concat(TEST, 'packages/store/src/sample.prop.ts')
       .flatMap((path) => at(path, `import { readFile } from 'node:fs/promises'\nexport const read = readFile\n`)),

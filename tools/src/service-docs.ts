@@ -1,6 +1,8 @@
 /** What the code says of each service: topology, metrics, routes. The routes are those it serves: opened in memory, asked for its table, and closed. */
 import * as edge from '@cairn/edge'
 import * as edgeTesting from '@cairn/edge/testing'
+import type { RouteTable } from '@cairn/http'
+import { openApi, renderRoutes } from '@cairn/http/testing'
 import * as index from '@cairn/index'
 import * as indexTesting from '@cairn/index/testing'
 import * as interop from '@cairn/interop'
@@ -8,15 +10,7 @@ import * as interopTesting from '@cairn/interop/testing'
 import { Bus, Config, KERNEL_METRICS, MemoryLog, MemoryMetrics, type MetricTable, systemRuntime } from '@cairn/kernel'
 import { renderMetrics, renderTopology, type Topology } from '@cairn/kernel/testing'
 import { NODE_ABOUT, NODE_TOPOLOGY, type NodeControl, nodeRoutes } from '@cairn/node/testing'
-import {
-  createPlatform,
-  nodeLookup,
-  openWorkers,
-  type Platform,
-  type RouteTable,
-  UndiciTransport,
-} from '@cairn/platform'
-import { openApi, renderRoutes } from '@cairn/platform/testing'
+import { createPlatform, nodeLookup, openWorkers, type Platform, UndiciTransport } from '@cairn/platform'
 import * as registry from '@cairn/registry'
 import * as registryTesting from '@cairn/registry/testing'
 import * as storage from '@cairn/storage'

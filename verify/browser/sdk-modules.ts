@@ -15,7 +15,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '@cairn/clients': 'packages/clients/',
   '@cairn/kernel': 'packages/kernel/',
   '@cairn/names': 'packages/names/',
-  '@cairn/platform': 'packages/platform/',
+  '@cairn/transport': 'packages/transport/',
   '@cairn/tlog': 'packages/tlog/',
   '@cairn/wire': 'packages/wire/',
   '@ipld/dag-cbor': 'node_modules/@ipld/dag-cbor/',

@@ -1,8 +1,9 @@
 /** Clients of one registry on a virtual machine, all at once, and what each of them was answered when. */
+
+import { INGRESS_METRICS } from '@cairn/http'
 import { KERNEL_METRICS } from '@cairn/kernel'
 import { SeededRandom } from '@cairn/kernel/testing'
 import { type Head, itemHash, type LiveItem, type NameItem } from '@cairn/names'
-import { INGRESS_METRICS } from '@cairn/platform'
 import { type Address, addressOf } from '@cairn/wire'
 import { REGISTRY_METRICS } from '../../services/registry/src/metrics.ts'
 import { RegistryLife } from '../chaos/registry/registry-life.ts'

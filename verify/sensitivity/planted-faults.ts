@@ -98,7 +98,7 @@ const WIRE_AND_PLATFORM: readonly PlantedFault[] = [
   {
     id: 'caveat-bytes-on-paper',
     name: 'the caveat bytes_le is not applied to a body of unknown length',
-    file: 'packages/platform/src/http/authorizer.ts',
+    file: 'packages/http/src/pipeline/authorizer.ts',
     find: 'exchange.tokenBytesMax = verdict.maxBytes',
     replace: '',
     expects: 'test',
@@ -106,7 +106,7 @@ const WIRE_AND_PLATFORM: readonly PlantedFault[] = [
   {
     id: 'tokens-outlive-ring',
     name: 'tokens found genuine stay so after the ring of keys changed',
-    file: 'packages/platform/src/http/authorizer.ts',
+    file: 'packages/http/src/pipeline/authorizer.ts',
     find: 'this.#tokens.clear()',
     replace: '',
     expects: 'test',
@@ -122,7 +122,7 @@ const WIRE_AND_PLATFORM: readonly PlantedFault[] = [
   {
     id: 'late-failure-keeps-seat',
     name: 'a request whose handler fails after its deadline never gives its seat back',
-    file: 'packages/platform/src/http/ingress.ts',
+    file: 'packages/http/src/pipeline/ingress.ts',
     find: 'else this.#release(exchange)',
     replace: '',
     expects: 'simulator',

@@ -39,6 +39,8 @@ const REACH: Readonly<Record<string, Omit<Reach, 'cluster'>>> = {
   },
   'packages/wire': { models: [], simulators: EVERY, campaigns: [], tests: ['packages/wire'] },
   'packages/platform': { models: [], simulators: EVERY, campaigns: [], tests: ['packages/platform'] },
+  'packages/http': { models: [], simulators: EVERY, campaigns: [], tests: ['packages/http'] },
+  'packages/transport': { models: [], simulators: EVERY, campaigns: [], tests: ['packages/transport'] },
   'packages/clients': { models: [], simulators: ['nodes'], campaigns: OVER_SOCKETS, tests: ['packages/clients'] },
   'packages/routing': {
     models: [],
@@ -132,7 +134,7 @@ export function reachOf(file: string): Reach {
   const narrowed = STORAGE_SIMULATORS.find(([folder]) => file.startsWith(folder))?.[1]
   const reach = narrowed === undefined ? whole : { ...whole, simulators: narrowed }
   // A package of many folders is tested folder by folder; a service as a whole.
-  const tests = file.startsWith('packages/platform/') ? [dirname(file)] : reach.tests
+  const tests = /^packages\/(platform|http)\//.test(file) ? [dirname(file)] : reach.tests
   const cluster = whole.simulators.length === 0 ? [] : (['cluster'] as const)
   return { ...reach, tests, cluster, models: MODELLED.some((pattern) => pattern.test(file)) ? reach.models : [] }
 }

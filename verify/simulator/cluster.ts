@@ -7,7 +7,8 @@
  * in time: a missing answer fails the seed.
  */
 import { CairnError, Deadline, type Random, toCairnError } from '@cairn/kernel'
-import { type IncomingResponse, makeRootKey } from '@cairn/platform'
+import { makeRootKey } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import { createKeyring, joinTokens, mintAdminToken } from '@cairn/wire'
 import type { VirtualPlatform } from '../virtual/machine.ts'
 import type { VirtualWorld } from '../virtual/world.ts'

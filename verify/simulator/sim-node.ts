@@ -6,8 +6,10 @@
  *       ▲                  │          │                │
  *       └── power cut, kill, a start that failed ──────┘        at any time; `settled` hears of it
  */
+
+import { INGRESS_METRICS } from '@cairn/http'
 import { KERNEL_METRICS, type MetricTable } from '@cairn/kernel'
-import { INGRESS_METRICS, PROCESS_METRICS, readSmallFile, reloadMetrics, replaceSmallFile } from '@cairn/platform'
+import { PROCESS_METRICS, readSmallFile, reloadMetrics, replaceSmallFile } from '@cairn/platform'
 import { inlineInflate } from '@cairn/platform/testing'
 import type { StartFlags } from '../../node/src/flags.ts'
 import type { NodeMachine, ServiceMachine } from '../../node/src/machine.ts'

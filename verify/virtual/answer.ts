@@ -1,7 +1,7 @@
 /** What a client sees of an answer: its fields once each, the whole body, and what broke it off. */
 import assert from 'node:assert/strict'
-import { type IngressResponse } from '@cairn/platform'
-import { isStream } from '@cairn/platform/testing'
+import type { IngressResponse } from '@cairn/transport'
+import { isStream } from '@cairn/transport'
 
 export interface Answer {
   readonly status: number

@@ -7,7 +7,7 @@
  */
 import { KERNEL_METRICS, LiveTopology, MemoryLog, MemoryMetrics, type MetricTable, type Random } from '@cairn/kernel'
 import { leaks, SeededRandom } from '@cairn/kernel/testing'
-import { type Platform } from '@cairn/platform'
+import type { Platform } from '@cairn/platform'
 import { WorkerPool } from '@cairn/platform/testing'
 import { Drive, type DriveOptions } from './disk/drive.ts'
 import { type Mount, VirtualDisk } from './disk/virtual-disk.ts'

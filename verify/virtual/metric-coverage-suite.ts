@@ -7,8 +7,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { INGRESS_METRICS } from '@cairn/http'
 import { ERRORS, type ErrorKind, KERNEL_METRICS, type Labels, type MetricTable } from '@cairn/kernel'
-import { INGRESS_METRICS, PrometheusMetrics } from '@cairn/platform'
+import { PrometheusMetrics } from '@cairn/platform'
 import type { VirtualService } from './virtual-service.ts'
 
 /** The value of a series at the end of a story; of a histogram, how often it was observed. */
@@ -42,10 +43,10 @@ export function largest(...readings: readonly Reading[]): Reading {
 /** What no service can be made to count in virtual time, and the test of the layer below that does. */
 const COUNTED_BELOW = {
   tasks_abandoned_total: 'packages/kernel/src/task/supervisor.test.ts',
-  internal_errors_total: 'packages/platform/src/http/responder.test.ts',
+  internal_errors_total: 'packages/http/src/response/responder.test.ts',
   open_connections: 'node/test/storage-curl.test.ts',
-  connections_refused_total: 'packages/platform/src/http/connections.test.ts',
-  tls_handshake_failures_total: 'packages/platform/src/http/node-listener.test.ts',
+  connections_refused_total: 'packages/http/src/connection/connections.test.ts',
+  tls_handshake_failures_total: 'packages/http/src/connection/node-listener.test.ts',
 }
 
 /** Of a service that retries nothing and has no breakers of its own. */

@@ -1,7 +1,6 @@
 /** A service as it is, its whole pipeline included, in the simulator. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Config, Deadline, KERNEL_METRICS, sleep } from '@cairn/kernel'
 import {
   INGRESS_METRICS,
   ingressSection,
@@ -11,8 +10,9 @@ import {
   route,
   runService,
   type ServiceConfig,
-  section,
-} from '@cairn/platform'
+} from '@cairn/http'
+import { Config, Deadline, KERNEL_METRICS, sleep } from '@cairn/kernel'
+import { section } from '@cairn/platform'
 import type { VirtualPlatform } from './machine.ts'
 import { virtualListen } from './network/virtual-listen.ts'
 import { simulate } from './simulate.ts'

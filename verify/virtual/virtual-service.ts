@@ -4,18 +4,17 @@
  *     machine ─ startMachine ─▶ platform ─ hostOf ─▶ host ─ the service's own parts ─▶ VirtualService: ask, sleep, stop
  */
 import assert from 'node:assert/strict'
-import { Config, KERNEL_METRICS, type Labels, type MetricTable } from '@cairn/kernel'
 import {
   capabilityAuthorizer,
   INGRESS_METRICS,
-  type IngressResponse,
-  MemoryDisk,
-  makeDirectories,
   type RunningService,
   type ServiceConfig,
   type ServiceHost,
-} from '@cairn/platform'
+} from '@cairn/http'
+import { Config, KERNEL_METRICS, type Labels, type MetricTable } from '@cairn/kernel'
+import { MemoryDisk, makeDirectories } from '@cairn/platform'
 import { inlineInflate } from '@cairn/platform/testing'
+import type { IngressResponse } from '@cairn/transport'
 import {
   type Audience,
   type Caveat,

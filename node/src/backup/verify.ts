@@ -3,12 +3,13 @@
  * everything a name means, read the way the services read it.
  */
 import { join } from 'node:path'
-import { Caller, InProcessTransport, type StorageClient, storageClient } from '@cairn/clients'
+import { Caller, type StorageClient, storageClient } from '@cairn/clients'
+import { NO_CAPABILITIES } from '@cairn/http'
 import { Breakers, CairnError, Cancel, Config, Deadline } from '@cairn/kernel'
-import { NO_CAPABILITIES } from '@cairn/platform'
 import { openParts, REGISTRY, registrySection } from '@cairn/registry'
 import { STORAGE } from '@cairn/storage'
 import { Journal } from '@cairn/store'
+import { InProcessTransport } from '@cairn/transport'
 import { type Address, decodeTree, encodeTree, MAX_TREE_BYTES, type TreeEntry } from '@cairn/wire'
 import type { Machine, ServiceMachine } from '../machine.ts'
 import { VERSION } from '../version.ts'

@@ -15,7 +15,7 @@ import {
   retry,
   toCairnError,
 } from '@cairn/kernel'
-import { type IncomingResponse, joinUrl, type Transport } from '@cairn/platform'
+import { type IncomingResponse, joinUrl, type Transport } from '@cairn/transport'
 import { attenuateToken, type Caveat, createUlid, problemError, type Scope } from '@cairn/wire'
 import { badAnswer, readText } from './response-body.ts'
 

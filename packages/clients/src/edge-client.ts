@@ -1,5 +1,5 @@
 /** The packs of an edge, as the command line administers them. */
-import type { IncomingResponse } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
 import type { CallContext, Caller } from './caller.ts'
 import { address, amount, choice, type JsonFields, readNothing, readObject, rows, text } from './response-body.ts'

@@ -3,7 +3,7 @@
  * came as, so that a caller with a trust file can verify it (`verifyProof` of `names`).
  */
 import { isKind } from '@cairn/kernel'
-import type { IncomingResponse } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import { type Address, toBase64url } from '@cairn/wire'
 import type { CallContext, Caller } from './caller.ts'
 import {

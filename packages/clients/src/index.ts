@@ -13,7 +13,6 @@ export {
 } from './audit-trail.ts'
 export { type Call, type CallContext, Caller, type CallerOptions, NO_SCOPES, type ScopeGrant } from './caller.ts'
 export { type EdgeClient, type EdgePack, edgeClient } from './edge-client.ts'
-export { InProcessTransport } from './in-process-transport.ts'
 export type {
   Announced,
   Hedge,

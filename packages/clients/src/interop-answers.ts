@@ -1,5 +1,5 @@
 /** What interop answers, read field by field. Fields we do not know are left aside: answers may grow. */
-import type { IncomingResponse } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
 import {
   address,

@@ -1,5 +1,5 @@
 /** What a service says about itself: the worked example every other client follows. */
-import type { IncomingResponse } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import type { CallContext, Caller } from './caller.ts'
 import { badAnswer, readObject } from './response-body.ts'
 

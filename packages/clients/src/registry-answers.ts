@@ -13,7 +13,7 @@ import {
   parseProposal,
   type Quorum,
 } from '@cairn/names'
-import type { IncomingResponse } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import { type Address, type JsonObject, type JsonValue, parseAddress, parseJson } from '@cairn/wire'
 import { badAnswer, bytesUpTo } from './response-body.ts'
 

@@ -6,7 +6,7 @@
  *     connection 3               └─▶ compacted: HEAD is 4012
  */
 import { isKind, sleep } from '@cairn/kernel'
-import type { IncomingBody, IncomingResponse } from '@cairn/platform'
+import type { IncomingBody, IncomingResponse } from '@cairn/transport'
 import { parseJson } from '@cairn/wire'
 import type { CallContext, Caller } from './caller.ts'
 import { type StreamedVersion, streamedVersion } from './registry-answers.ts'

@@ -1,6 +1,6 @@
 /** Reads the body of an answer up to a bound, and its fields, each of which must have its form, else `bad_answer`. */
 import { CairnError } from '@cairn/kernel'
-import type { IncomingResponse } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import { type Address, parseAddress } from '@cairn/wire'
 
 export type JsonFields = Readonly<Record<string, unknown>>

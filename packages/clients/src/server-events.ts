@@ -3,7 +3,7 @@
  * character or between the two bytes of a line end. The size of one event is bounded.
  */
 import { isKind, sleep } from '@cairn/kernel'
-import type { IncomingBody, IncomingResponse } from '@cairn/platform'
+import type { IncomingBody, IncomingResponse } from '@cairn/transport'
 import type { CallContext, Caller } from './caller.ts'
 import { badAnswer } from './response-body.ts'
 

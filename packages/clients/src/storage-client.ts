@@ -3,7 +3,7 @@
  * against its address: a client of this interface never sees a byte that is not the object's.
  */
 import { CairnError, isKind } from '@cairn/kernel'
-import type { IncomingResponse } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import {
   type Address,
   addressOf,

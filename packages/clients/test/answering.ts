@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Breakers, Deadline, isKind } from '@cairn/kernel'
 import { virtualRuntime } from '@cairn/kernel/testing'
-import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/platform'
+import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/transport'
 import type { Scope } from '@cairn/wire'
 import { type CallContext, Caller } from '../src/caller.ts'
 

@@ -4,6 +4,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  capabilityAuthorizer,
+  INGRESS_METRICS,
+  ingressSection,
+  json,
+  listenKeys,
+  type RunningService,
+  route,
+  runService,
+  type ServiceConfig,
+} from '@cairn/http'
+import {
   Breakers,
   Config,
   KERNEL_METRICS,
@@ -13,25 +24,9 @@ import {
   sleep,
   systemRuntime,
 } from '@cairn/kernel'
-import {
-  capabilityAuthorizer,
-  duration,
-  INGRESS_METRICS,
-  ingressSection,
-  json,
-  listenKeys,
-  type RunningService,
-  route,
-  runService,
-  type ServiceConfig,
-  section,
-  setting,
-  type Transport,
-  UndiciTransport,
-  unixUrl,
-} from '@cairn/platform'
+import { duration, section, setting, UndiciTransport } from '@cairn/platform'
+import { InProcessTransport, type Transport, unixUrl } from '@cairn/transport'
 import { createKeyring, deriveKeyring, mintToken, type Scope } from '@cairn/wire'
-import { InProcessTransport } from '../src/in-process-transport.ts'
 
 export const VERSION = { service: 'sample', version: '1.2.3', commit: 'abc' }
 

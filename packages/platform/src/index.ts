@@ -49,63 +49,11 @@ export {
 } from './disk/durable-file.ts'
 export { MemoryDisk } from './disk/memory-disk.ts'
 export { RealDisk } from './disk/real-disk.ts'
+export type { Lookup } from './egress/checked-connector.ts'
 export { nodeLookup } from './egress/checked-connector.ts'
 export { GuardedTransport, type GuardedTransportOptions } from './egress/guarded-transport.ts'
-export {
-  abortable,
-  type IncomingBody,
-  type IncomingResponse,
-  type InterimListener,
-  type Lookup,
-  type OutgoingRequest,
-  type Transport,
-  unixSocketPath,
-  unixUrl,
-} from './egress/transport.ts'
 export { UndiciTransport } from './egress/undici-transport.ts'
-export { type AddressClass, classifyAddress, joinUrl, UrlPolicy, type UrlPolicyOptions } from './egress/url-policy.ts'
-export { capabilityAuthorizer, NO_CAPABILITIES } from './http/authorizer.ts'
-export { type IngressConfig, ingressSection, type ListenConfig, listenKeys } from './http/config.ts'
-export { type EventSource, eventFrame, eventStream, eventsRoute, type ServerEvent } from './http/event-stream.ts'
-export { CODINGS, type Coding, type Inflate, openCoded, threadInflate } from './http/inflate.ts'
-export { Ingress, type IngressOptions, type SiteHosts, type WorkLane } from './http/ingress.ts'
-export type { Listen, Listener, ListenerOptions } from './http/listener.ts'
-export { type ListenAddress, parseBindAddress } from './http/listener.ts'
-export { checkListen } from './http/listeners.ts'
-export { empty, type IngressRequest, type IngressResponse, json, type Peer, problem } from './http/message.ts'
-export { INGRESS_METRICS } from './http/metrics.ts'
-export { type ApiTitle } from './http/openapi.ts'
-export { type OpsSource, type ReadyFields } from './http/ops-routes.ts'
-export {
-  type ByterangesFrame,
-  byterangesFrame,
-  isSelective,
-  judgeConditions,
-  rangeLength,
-  type SelectingRequest,
-  type Selection,
-  selectBytes,
-} from './http/representation.ts'
-export type { RequestHeaders } from './http/request-headers.ts'
-export type { RefusedRequest } from './http/responder.ts'
-export {
-  defineRoutes,
-  type RequestContext,
-  type RequestHead,
-  type Route,
-  type RouteRow,
-  type RouteTable,
-  route,
-} from './http/route.ts'
-export {
-  type RunningService,
-  runService,
-  type ServiceConfig,
-  type ServiceParts,
-  type StopTogether,
-} from './http/service.ts'
-export type { CheckHost, ServiceHost, ServiceModule, StartedService } from './http/service-module.ts'
-export { queueLane, serveWorkLane, type WorkQueue } from './http/work-lane.ts'
+export { type AddressClass, classifyAddress, UrlPolicy, type UrlPolicyOptions } from './egress/url-policy.ts'
 export {
   type LogDestination,
   type LogFormat,
@@ -119,8 +67,18 @@ export { PROCESS_METRICS, ProcessMetrics } from './observe/process-metrics.ts'
 export { PrometheusMetrics } from './observe/prometheus-metrics.ts'
 export type { Platform } from './platform.ts'
 export type { HostProcess, Signal } from './process/process.ts'
-export { keepHeapSmall, RealProcess } from './process/process.ts'
+export { keepHeapSmall, openFilesLimit, RealProcess } from './process/process.ts'
 export { createPlatform, openIsolated, openWorkers, type SharedResources } from './real-platform.ts'
 export { FILE_REPLACED, IDENTIFY_FILE, QUERY_SQLITE, type SqliteRow } from './sqlite/query-sqlite.ts'
+export {
+  CODINGS,
+  type Coding,
+  codingOf,
+  decodedBytesMax,
+  type Inflate,
+  openCoded,
+  refusalReason,
+  threadInflate,
+} from './workers/inflate.ts'
 export type { WorkerOptions, Workers, WorkerTask } from './workers/worker-pool.ts'
 export { type WorkerPoolOptions } from './workers/worker-pool.ts'

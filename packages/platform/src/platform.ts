@@ -4,9 +4,10 @@
  * Service code takes everything from here, so a whole service runs in the simulator unchanged.
  */
 import type { Runtime } from '@cairn/kernel'
+import type { Transport } from '@cairn/transport'
 import type { Crypto } from './crypto.ts'
 import type { Disk } from './disk/disk.ts'
-import type { Lookup, Transport } from './egress/transport.ts'
+import type { Lookup } from './egress/checked-connector.ts'
 import type { HostProcess } from './process/process.ts'
 import type { Workers } from './workers/worker-pool.ts'
 

@@ -3,7 +3,7 @@
  * this node announces what it holds to cairn indexes through their own `/announce`.
  */
 import { Cancel, canceled, type Runtime, throwIfCanceled } from '@cairn/kernel'
-import { joinUrl, type Transport } from '@cairn/platform'
+import { joinUrl, type Transport } from '@cairn/transport'
 import { type Address, problemError } from '@cairn/wire'
 import { type DelegatedPeer, delegatedPath, NDJSON, readDelegated } from './delegated-routing.ts'
 import type { DialPolicy } from './dial-policy.ts'

@@ -7,7 +7,7 @@
  * Whatever comes while a request is under way goes with the next one. The other side dials back before it believes.
  */
 import { Cancel, Deadline, type Runtime, throwIfCanceled, toCairnError } from '@cairn/kernel'
-import { abortable, type IncomingBody, joinUrl, type Transport } from '@cairn/platform'
+import { abortable, type IncomingBody, joinUrl, type Transport } from '@cairn/transport'
 import { problemError, toBase64url } from '@cairn/wire'
 import { noRoute } from './provider-routing.ts'
 import type { SignedProviderRecord } from './record.ts'

@@ -18,7 +18,8 @@ import {
   throwIfCanceled,
   toCairnError,
 } from '@cairn/kernel'
-import { abortable, type Crypto } from '@cairn/platform'
+import type { Crypto } from '@cairn/platform'
+import { abortable } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
 import type { DialPolicy } from './dial-policy.ts'
 import type { PeerInfo } from './kad-internals.ts'

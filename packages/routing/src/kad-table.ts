@@ -3,7 +3,8 @@
  * takes longer than the rest of a node's start; `kad-routing.ts` does so on first use.
  */
 import { Cancel, Deadline, sleep, throwIfCanceled } from '@cairn/kernel'
-import { abortable, type Crypto } from '@cairn/platform'
+import type { Crypto } from '@cairn/platform'
+import { abortable } from '@cairn/transport'
 import { type Address, dhtKey, plainDhtKey } from '@cairn/wire'
 import { peerIdFromString } from '@libp2p/peer-id'
 import { multiaddr } from '@multiformats/multiaddr'

@@ -1,6 +1,6 @@
 /** A Delegated Routing v1 endpoint without a socket, for the side that asks. */
 import { CairnError, throwIfCanceled } from '@cairn/kernel'
-import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/platform'
+import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/transport'
 
 export interface Answer {
   readonly status?: number

@@ -1,4 +1,5 @@
-import { byteSize, duration, ingressSection, listenKeys, section, setting } from '@cairn/platform'
+import { ingressSection, listenKeys } from '@cairn/http'
+import { byteSize, duration, section, setting } from '@cairn/platform'
 import { MAX_TREE_BYTES, parseAddress } from '@cairn/wire'
 import { z } from 'zod'
 

@@ -1,5 +1,5 @@
 /** The edge, from its parts to its port. */
-import { type Listen, runService, type ServiceHost, type ServiceModule, type StartedService } from '@cairn/platform'
+import { type Listen, runService, type ServiceHost, type ServiceModule, type StartedService } from '@cairn/http'
 import { spellCount } from '@cairn/wire'
 import { EDGE_PORT_OFFSET, type EdgeConfig, edgeSection } from './config.ts'
 import { EDGE_CODES } from './errors.ts'

@@ -1,14 +1,9 @@
 /** What the routes and tasks of the service share, and how it is opened. */
 import type { IndexClient, StorageClient } from '@cairn/clients'
+import type { ServiceHost } from '@cairn/http'
 import { Bus, CairnError, type Runtime } from '@cairn/kernel'
-import {
-  GuardedTransport,
-  type Inflate,
-  type ServiceHost,
-  type Transport,
-  threadInflate,
-  UrlPolicy,
-} from '@cairn/platform'
+import { GuardedTransport, type Inflate, threadInflate, UrlPolicy } from '@cairn/platform'
+import type { Transport } from '@cairn/transport'
 import { EntryAnswers } from './answers/entry-answer.ts'
 import { Cas } from './cas/cas.ts'
 import type { EdgeConfig } from './config.ts'

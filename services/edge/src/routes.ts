@@ -1,5 +1,5 @@
 /** Every route of the edge; those of sites are served on their own hosts, and nowhere else. */
-import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
+import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/http'
 import type { EdgeParts } from './parts.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { nameRoutes, objectRoutes, siteRoutes, upstreamRouteTable } from './routes/content.ts'

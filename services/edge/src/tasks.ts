@@ -1,4 +1,6 @@
 /** Every task of the edge but those that all services have. */
+
+import type { ServiceHost } from '@cairn/http'
 import {
   breakerJanitor,
   Cancel,
@@ -11,7 +13,6 @@ import {
   type TaskBody,
   throwIfCanceled,
 } from '@cairn/kernel'
-import type { ServiceHost } from '@cairn/platform'
 import type { Cas } from './cas/cas.ts'
 import type { EdgeConfig } from './config.ts'
 import type { Fills } from './fill/fills.ts'

@@ -1,14 +1,13 @@
 /** An upstream in virtual time: answers as it is told, and counts what it is asked. */
 import { CairnError, Cancel, canceled, sleep } from '@cairn/kernel'
+import { type Platform, UrlPolicy } from '@cairn/platform'
 import {
   abortable,
   type IncomingBody,
   type IncomingResponse,
   type OutgoingRequest,
-  type Platform,
   type Transport,
-  UrlPolicy,
-} from '@cairn/platform'
+} from '@cairn/transport'
 
 /** One piece after the other: bytes, a pause in milliseconds, or the end of the connection. */
 export type Piece = Uint8Array | string | number

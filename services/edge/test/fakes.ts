@@ -1,7 +1,8 @@
 /** A storage, an index and packs that are no more than the tests need. */
 import type { IndexClient, RankedProvider, Resolution, StorageClient } from '@cairn/clients'
+import { selectBytes } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { type IncomingResponse, selectBytes } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import { type Address, addressOf, contentRange, encodeTree, entityTagOf, type TreeEntry } from '@cairn/wire'
 import type { OpenPack, ServedPack } from '../src/packs/open-pack.ts'
 

@@ -4,16 +4,9 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { INGRESS_METRICS, NO_CAPABILITIES, type RunningService } from '@cairn/http'
 import { Config, KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import {
-  createPlatform,
-  INGRESS_METRICS,
-  NO_CAPABILITIES,
-  nodeLookup,
-  openWorkers,
-  type RunningService,
-  UndiciTransport,
-} from '@cairn/platform'
+import { createPlatform, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
 import { type EdgeConfig, edgeSection } from '../src/config.ts'
 import { runParts } from '../src/main.ts'
 import { EDGE_METRICS } from '../src/metrics.ts'

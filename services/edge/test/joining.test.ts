@@ -1,7 +1,7 @@
 /** Which requests share the answer of a fill under way: those that a stored copy of it would answer as well. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { isStream } from '@cairn/platform/testing'
+import { isStream } from '@cairn/transport'
 import type { Answer } from '../../../verify/virtual/answer.ts'
 import { noise } from '../../../verify/virtual/noise.ts'
 import type { Upstream } from './fake-upstream.ts'

@@ -1,4 +1,5 @@
-import { duration, ingressSection, listenKeys, section, setting } from '@cairn/platform'
+import { ingressSection, listenKeys } from '@cairn/http'
+import { duration, section, setting } from '@cairn/platform'
 import { z } from 'zod'
 
 export const INDEX_PORT_OFFSET = 2

@@ -1,6 +1,7 @@
 /** What the index says happened, and the trail of every change somebody made. */
+
+import type { RequestContext } from '@cairn/http'
 import type { Bus, Runtime } from '@cairn/kernel'
-import type { RequestContext } from '@cairn/platform'
 import type { Address } from '@cairn/wire'
 
 export interface IndexEvents {

@@ -1,4 +1,17 @@
 /** The index, from its parts to its port. */
+
+import {
+  defineRoutes,
+  eventsRoute,
+  type Listen,
+  queueLane,
+  type RouteTable,
+  runService,
+  type ServiceHost,
+  type ServiceModule,
+  type StartedService,
+  serveWorkLane,
+} from '@cairn/http'
 import {
   type Breakers,
   type Health,
@@ -10,19 +23,7 @@ import {
   throwIfCanceled,
   toCairnError,
 } from '@cairn/kernel'
-import {
-  defineRoutes,
-  eventsRoute,
-  type Inflate,
-  type Listen,
-  queueLane,
-  type RouteTable,
-  runService,
-  type ServiceHost,
-  type ServiceModule,
-  type StartedService,
-  serveWorkLane,
-} from '@cairn/platform'
+import type { Inflate } from '@cairn/platform'
 import { KadRouting, type ProviderRouting } from '@cairn/routing'
 import { spellCount } from '@cairn/wire'
 import { INDEX_PORT_OFFSET, type IndexConfig, indexSection } from './config.ts'

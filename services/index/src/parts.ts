@@ -1,14 +1,8 @@
 /** What the routes and tasks of the service share, and how it is opened. */
 import type { RegistryClient, StorageClient } from '@cairn/clients'
+import type { ServiceHost, WorkQueue } from '@cairn/http'
 import { type BreakerPolicy, Breakers, Bus, openQueue, type Queue, type Runtime } from '@cairn/kernel'
-import {
-  GuardedTransport,
-  type Platform,
-  type ServiceHost,
-  type Transport,
-  UrlPolicy,
-  type WorkQueue,
-} from '@cairn/platform'
+import { GuardedTransport, type Platform, UrlPolicy } from '@cairn/platform'
 import {
   DialPolicy,
   LocalRecords,
@@ -17,6 +11,7 @@ import {
   RecordGate,
   RecordSigner,
 } from '@cairn/routing'
+import type { Transport } from '@cairn/transport'
 import type { IndexConfig } from './config.ts'
 import { Cache } from './domain/cache.ts'
 import { Idempotency } from './domain/idempotency.ts'

@@ -1,7 +1,7 @@
 /** A registry, a storage and an outside, as far as the index asks them. */
 import type { CallContext, ReceivedEvent, StorageClient } from '@cairn/clients'
 import { CairnError, sleep, type TaskBody, Watch } from '@cairn/kernel'
-import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/platform'
+import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
 import type { FollowedNames, NameAnswer } from '../src/domain/name-source.ts'
 

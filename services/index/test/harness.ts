@@ -1,5 +1,5 @@
 /** The whole service in virtual time, asked through its ingress: no socket, no file, no thread. */
-import type { Transport } from '@cairn/platform'
+import type { Transport } from '@cairn/transport'
 import type { Scope } from '@cairn/wire'
 import type { z } from 'zod'
 import type { VirtualMachine, VirtualPlatform } from '../../../verify/virtual/machine.ts'

@@ -1,15 +1,9 @@
 /** Somebody else's client of IPFS Delegated Routing, over a real socket. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { INGRESS_METRICS, NO_CAPABILITIES } from '@cairn/http'
 import { Config, KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import {
-  createPlatform,
-  INGRESS_METRICS,
-  NO_CAPABILITIES,
-  nodeLookup,
-  openWorkers,
-  UndiciTransport,
-} from '@cairn/platform'
+import { createPlatform, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
 import { addressOf, cidFromAddress } from '@cairn/wire'
 import { delegatedRoutingV1HttpApiClient } from '@helia/delegated-routing-v1-http-api-client'
 import { CID } from 'multiformats/cid'

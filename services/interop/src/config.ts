@@ -1,4 +1,5 @@
-import { byteSize, duration, ingressSection, listenKeys, section, setting } from '@cairn/platform'
+import { ingressSection, listenKeys } from '@cairn/http'
+import { byteSize, duration, section, setting } from '@cairn/platform'
 import { z } from 'zod'
 import { forwardSection } from './forward/config.ts'
 import { providersSection } from './providers/config.ts'

@@ -1,14 +1,14 @@
 /** Interop, from its parts to its port. */
 import type { AuditFacts } from '@cairn/clients'
 import {
-  type Inflate,
   type Listen,
   type RefusedRequest,
   runService,
   type ServiceHost,
   type ServiceModule,
   type StartedService,
-} from '@cairn/platform'
+} from '@cairn/http'
+import type { Inflate } from '@cairn/platform'
 import { spellCount } from '@cairn/wire'
 import { noFacts } from './audit.ts'
 import { INTEROP_PORT_OFFSET, type InteropConfig, interopSection } from './config.ts'

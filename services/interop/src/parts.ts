@@ -1,8 +1,10 @@
 /** What the routes and tasks of the service share, and how it is opened. */
 import type { RegistryClient, StorageClient } from '@cairn/clients'
+import type { ServiceHost } from '@cairn/http'
 import { BREAKER_DEFAULT, Breakers, Bus, type Runtime, type TaskBody } from '@cairn/kernel'
 import type { Mailbox } from '@cairn/mailbox'
-import { GuardedTransport, makeDirectories, type Platform, type ServiceHost, type Transport } from '@cairn/platform'
+import { GuardedTransport, makeDirectories, type Platform } from '@cairn/platform'
+import type { Transport } from '@cairn/transport'
 import { InteropAudit, type InteropEvents } from './audit.ts'
 import type { InteropConfig } from './config.ts'
 import type { AuditChain } from './domain/audit-chain.ts'

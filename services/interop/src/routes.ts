@@ -1,5 +1,5 @@
 /** Every route of interop. */
-import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
+import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/http'
 import type { InteropParts } from './parts.ts'
 import { auditRoutes } from './routes/audit.ts'
 import { mailboxRoutes } from './routes/mailbox.ts'

@@ -1,6 +1,8 @@
 /** Every task of interop but those that all services have. */
+
+import type { ServiceHost } from '@cairn/http'
 import { breakerJanitor, type Health, type Supervisor, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
-import { MaintenanceLock, type Platform, type ServiceHost } from '@cairn/platform'
+import { MaintenanceLock, type Platform } from '@cairn/platform'
 import type { InteropConfig } from './config.ts'
 import type { InteropParts } from './parts.ts'
 import { auditAnchor } from './tasks/audit-anchor.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RegistryClient } from '@cairn/clients'
 import { CairnError, Watch } from '@cairn/kernel'
-import type { OutgoingRequest, Transport } from '@cairn/platform'
+import type { OutgoingRequest, Transport } from '@cairn/transport'
 import { addressOf } from '@cairn/wire'
 import { TestService } from './harness.ts'
 

@@ -5,7 +5,7 @@
  */
 import { gzipSync } from 'node:zlib'
 import { CairnError } from '@cairn/kernel'
-import type { Transport } from '@cairn/platform'
+import type { Transport } from '@cairn/transport'
 import {
   largest,
   type MetricRow,

@@ -1,12 +1,7 @@
 /** The registry, from its parts to its port. */
-import {
-  type Inflate,
-  type Listen,
-  runService,
-  type ServiceHost,
-  type ServiceModule,
-  type StartedService,
-} from '@cairn/platform'
+
+import { type Listen, runService, type ServiceHost, type ServiceModule, type StartedService } from '@cairn/http'
+import type { Inflate } from '@cairn/platform'
 import { toHex } from '@cairn/wire'
 import { REGISTRY_PORT_OFFSET, type RegistryConfig, registrySection } from './config.ts'
 import { REGISTRY_CODES } from './errors.ts'

@@ -1,5 +1,6 @@
 /** What the routes and tasks of the service share, and how it is opened. */
 import type { StorageClient } from '@cairn/clients'
+import type { ServiceHost } from '@cairn/http'
 import {
   type Broadcast,
   Bus,
@@ -11,7 +12,7 @@ import {
   type Watching,
 } from '@cairn/kernel'
 import type { Signer } from '@cairn/names'
-import { MaintenanceLock, MemoryDisk, type Platform, readSmallFile, type ServiceHost } from '@cairn/platform'
+import { MaintenanceLock, MemoryDisk, type Platform, readSmallFile } from '@cairn/platform'
 import { RegistryAudit, type RegistryEvents } from './audit.ts'
 import type { RegistryConfig } from './config.ts'
 import { Archive } from './domain/archive.ts'

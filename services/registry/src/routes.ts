@@ -1,5 +1,5 @@
 /** Every route of the registry. There is none, and no configuration key, that changes signers or quorum: only the log does. */
-import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/platform'
+import { defineRoutes, eventsRoute, type RouteTable } from '@cairn/http'
 import type { RegistryParts } from './parts.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { decisionRoutes } from './routes/decisions.ts'

@@ -1,6 +1,7 @@
 /** Every task of the registry, started. */
+
+import type { ServiceHost } from '@cairn/http'
 import { breakerJanitor, type Supervisor } from '@cairn/kernel'
-import type { ServiceHost } from '@cairn/platform'
 import type { RegistryConfig } from './config.ts'
 import type { RegistryParts } from './parts.ts'
 import { checkpointor } from './tasks/checkpointor.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Broadcast, type TaskBody } from '@cairn/kernel'
-import { isStream } from '@cairn/platform/testing'
+import { isStream } from '@cairn/transport'
 import { Gate } from '../../../verify/virtual/disk/gated-disk.ts'
 import type { RegistryParts } from '../src/parts.ts'
 import type { Committed } from '../src/tasks/committer.ts'

@@ -1,17 +1,17 @@
 /** The storage service, from its parts to its port. */
-import type { Health, Supervisor } from '@cairn/kernel'
+
 import {
   defineRoutes,
   eventsRoute,
-  type Inflate,
   type Listen,
-  MaintenanceLock,
   type RouteTable,
   runService,
   type ServiceHost,
   type ServiceModule,
   type StartedService,
-} from '@cairn/platform'
+} from '@cairn/http'
+import type { Health, Supervisor } from '@cairn/kernel'
+import { type Inflate, MaintenanceLock } from '@cairn/platform'
 import { spellCount } from '@cairn/wire'
 import { STORAGE_PORT_OFFSET, type StorageConfig, storageSection } from './config.ts'
 import { STORAGE_CODES } from './errors.ts'

@@ -4,8 +4,10 @@
  *     one drive, no peers ─▶ objects, chunks and commits are those of its store
  *     more than that ──────▶ the same interfaces over all targets (`placement/`)
  */
+
+import type { ServiceHost } from '@cairn/http'
 import { Bus, CairnError, type Runtime, Watch } from '@cairn/kernel'
-import { makeDirectories, type Platform, type ServiceHost } from '@cairn/platform'
+import { makeDirectories, type Platform } from '@cairn/platform'
 import { KIND } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import type { StorageConfig } from './config.ts'

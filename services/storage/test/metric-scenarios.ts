@@ -1,7 +1,7 @@
 /** Stories that make the service count things. Each runs once, and what it counted is read before the service stops. */
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
-import { type Disk } from '@cairn/platform'
+import type { Disk } from '@cairn/platform'
 import { addressOf } from '@cairn/wire'
 import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
 import { largest, type MetricScenario, readMetrics } from '../../../verify/virtual/metric-coverage-suite.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CairnError } from '@cairn/kernel'
-import { isStream } from '@cairn/platform/testing'
+import { isStream } from '@cairn/transport'
 import { addressOf } from '@cairn/wire'
 import { type Answer, isProblem, readAnswer } from '../../../verify/virtual/answer.ts'
 import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'

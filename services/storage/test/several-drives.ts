@@ -1,7 +1,7 @@
 /** A service with several drives on one virtual machine, each of which can be taken away, and what is on them. */
 import assert from 'node:assert/strict'
 import type { Random } from '@cairn/kernel'
-import { type Disk } from '@cairn/platform'
+import type { Disk } from '@cairn/platform'
 import { diskFailure } from '@cairn/platform/testing'
 import { type Address, digestOf } from '@cairn/wire'
 import { wrapFile } from '../../../verify/virtual/disk/wrapped-disk.ts'

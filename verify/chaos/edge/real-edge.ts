@@ -2,16 +2,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { INGRESS_METRICS, NO_CAPABILITIES } from '@cairn/http'
 import { Config, KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import {
-  createPlatform,
-  INGRESS_METRICS,
-  NO_CAPABILITIES,
-  nodeLookup,
-  openIsolated,
-  openWorkers,
-  UndiciTransport,
-} from '@cairn/platform'
+import { createPlatform, nodeLookup, openIsolated, openWorkers, UndiciTransport } from '@cairn/platform'
 import { edgeSection, type PackConfig } from '../../../services/edge/src/config.ts'
 import { runParts } from '../../../services/edge/src/main.ts'
 import { EDGE_METRICS } from '../../../services/edge/src/metrics.ts'

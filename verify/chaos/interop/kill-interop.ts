@@ -3,9 +3,9 @@
  * Usage: `node kill-interop.ts DIRECTORY`.
  */
 import { writeSync } from 'node:fs'
+import { serveNode } from '@cairn/http/testing'
 import { MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { createPlatform, nodeLookup, openWorkers, UndiciTransport } from '@cairn/platform'
-import { serveNode } from '@cairn/platform/testing'
 import { ENVIRONMENT, InteropLife, LIFE_METRICS } from './interop-life.ts'
 import { loadInterop } from './interop-module.ts'
 

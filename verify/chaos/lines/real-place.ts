@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { Caller, type StorageClient, storageClient } from '@cairn/clients'
+import { capabilityAuthorizer, INGRESS_METRICS } from '@cairn/http'
+import type { Authorizer } from '@cairn/http/testing'
 import {
   BREAKER_DEFAULT,
   Breakers,
@@ -17,16 +19,8 @@ import {
   systemRuntime,
   type TaskBody,
 } from '@cairn/kernel'
-import {
-  capabilityAuthorizer,
-  createPlatform,
-  INGRESS_METRICS,
-  nodeLookup,
-  openWorkers,
-  type Platform,
-  UndiciTransport,
-} from '@cairn/platform'
-import { type Authorizer, inlineInflate } from '@cairn/platform/testing'
+import { createPlatform, nodeLookup, openWorkers, type Platform, UndiciTransport } from '@cairn/platform'
+import { inlineInflate } from '@cairn/platform/testing'
 import { type Audience, createKeyring, deriveKeyring, mintAdminToken } from '@cairn/wire'
 import { ChaosProxy } from '../proxy.ts'
 

@@ -4,9 +4,10 @@
  *
  *     life 1: load ─ killed at a point ─▶ life 2: opened, looked at ─ power cut ─▶ life 3: everything seen is there
  */
+
+import { INGRESS_METRICS } from '@cairn/http'
 import { KERNEL_METRICS } from '@cairn/kernel'
 import { SeededRandom } from '@cairn/kernel/testing'
-import { INGRESS_METRICS } from '@cairn/platform'
 import type { CrashPoint, CrashPointHook } from '../../../services/registry/src/domain/crash-points.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
 import type { VirtualMachine } from '../../virtual/machine.ts'

@@ -6,9 +6,10 @@
  *     for prefixes of the record, with unsynced changes kept, lost or torn:
  *         open again ─▶ everything said is true, nothing is committed twice, no size has two roots ─▶ it goes on
  */
+
+import { INGRESS_METRICS } from '@cairn/http'
 import { KERNEL_METRICS } from '@cairn/kernel'
 import { SeededRandom } from '@cairn/kernel/testing'
-import { INGRESS_METRICS } from '@cairn/platform'
 import type { RegistryConfig } from '../../../services/registry/src/config.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
 import type { CrashImage } from '../../virtual/disk/crash-images.ts'

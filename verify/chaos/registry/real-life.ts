@@ -1,13 +1,8 @@
 /** A registry on this machine's own disk. */
+
+import { INGRESS_METRICS } from '@cairn/http'
 import { KERNEL_METRICS, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
-import {
-  createPlatform,
-  INGRESS_METRICS,
-  nodeLookup,
-  openWorkers,
-  type Platform,
-  UndiciTransport,
-} from '@cairn/platform'
+import { createPlatform, nodeLookup, openWorkers, type Platform, UndiciTransport } from '@cairn/platform'
 import type { CrashPointHook } from '../../../services/registry/src/domain/crash-points.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'
 import { RegistryLife } from './registry-life.ts'

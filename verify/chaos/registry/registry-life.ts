@@ -1,7 +1,11 @@
 /** One life of a registry on any machine, the whole service but its sockets; asked through its ingress. */
+
+import { capabilityAuthorizer, type RunningService } from '@cairn/http'
 import { Config } from '@cairn/kernel'
-import { capabilityAuthorizer, type IngressResponse, type Platform, type RunningService } from '@cairn/platform'
-import { inlineInflate, isStream } from '@cairn/platform/testing'
+import type { Platform } from '@cairn/platform'
+import { inlineInflate } from '@cairn/platform/testing'
+import type { IngressResponse } from '@cairn/transport'
+import { isStream } from '@cairn/transport'
 import { canonicalJson, createKeyring, deriveKeyring, mintAdminToken } from '@cairn/wire'
 import { type RegistryConfig, registrySection } from '../../../services/registry/src/config.ts'
 import type { CrashPointHook } from '../../../services/registry/src/domain/crash-points.ts'

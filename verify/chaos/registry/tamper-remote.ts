@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { Caller, registryClient } from '@cairn/clients'
+import { INGRESS_METRICS } from '@cairn/http'
 import {
   Breakers,
   CairnError,
@@ -16,8 +17,9 @@ import {
   systemRuntime,
 } from '@cairn/kernel'
 import { parseProof, type TrustFile, verifyCheckpoint, verifyProof } from '@cairn/names'
-import { INGRESS_METRICS, systemCrypto, type Transport } from '@cairn/platform'
+import { systemCrypto } from '@cairn/platform'
 import { parseCheckpoint, parseNote, TILE_WIDTH } from '@cairn/tlog'
+import type { Transport } from '@cairn/transport'
 import { addressOf, parseJson } from '@cairn/wire'
 import { walkLog } from '../../../cli/src/registry-walk.ts'
 import { REGISTRY_METRICS } from '../../../services/registry/src/metrics.ts'

@@ -6,9 +6,11 @@
  *                                                     log; or the deep verifier names an entry; or nothing that can be
  *                                                     seen has changed, which is then compared
  */
+
+import { INGRESS_METRICS } from '@cairn/http'
 import { CairnError, KERNEL_METRICS, type Random } from '@cairn/kernel'
 import { SeededRandom } from '@cairn/kernel/testing'
-import { INGRESS_METRICS, systemCrypto } from '@cairn/platform'
+import { systemCrypto } from '@cairn/platform'
 import {
   decodeSegmentHeader,
   RECORD_HEADER_BYTES,

@@ -7,7 +7,7 @@ import { type Coding, openCoded, threadInflate } from '@cairn/platform'
 import { evaluatePreconditions, formatHttpDate, normalisePath, parseHttpDate, selectRange } from '@cairn/wire'
 import { parseEntityTags } from '@cairn/wire/testing'
 import { readEvents } from '../../../packages/clients/src/server-events.ts'
-import { PlainHeads } from '../../../packages/platform/src/http/plain-head.ts'
+import { PlainHeads } from '../../../packages/http/src/connection/plain-head.ts'
 import { readFrames } from '../../../services/storage/src/objects/body-chunks.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
 import { bytesOf, pieces, textOf } from '../inputs.ts'
@@ -105,7 +105,7 @@ const HEAD = 'GET /o/b3:00 HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=0-9\r\nCo
 
 const framing: FuzzTarget = {
   name: 'framing',
-  covers: ['packages/platform/src/http/plain-head.ts', 'packages/platform/src/http/request-headers.ts'],
+  covers: ['packages/http/src/connection/plain-head.ts', 'packages/http/src/request/request-headers.ts'],
   seeds: [HEAD, 'HEAD / HTTP/1.1\r\nHost: a\r\n\r\n', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n'].map(
     bytesOf,
   ),
@@ -180,7 +180,7 @@ const LIMITS = { ratioMax: 10, bytesMax: 256 * 1024 }
 
 const inflate: FuzzTarget = {
   name: 'inflate',
-  covers: ['packages/platform/src/http/inflate.ts'],
+  covers: ['packages/platform/src/workers/inflate.ts'],
   seeds: [gzipSync(PLAIN), brotliCompressSync(PLAIN), zstdCompressSync(PLAIN), gzipSync(new Uint8Array(100_000))].map(
     (bytes, at) => Uint8Array.of(at, ...bytes),
   ),

@@ -3,7 +3,7 @@
  * `record`), from which the states after a power cut are made.
  */
 import type { Random } from '@cairn/kernel'
-import { type DiskEntry, type DiskSpace, type OpenOptions } from '@cairn/platform'
+import type { DiskEntry, DiskSpace, OpenOptions } from '@cairn/platform'
 import { diskFailure, type FileNode, type FileTree, type TreeNode } from '@cairn/platform/testing'
 import { type CrashImage, crashImages, drawFates, type ImageOptions } from './crash-images.ts'
 import { type DiskEvent, pendingChanges, replay } from './disk-record.ts'

@@ -1,6 +1,6 @@
 /** The drive as one life of a machine sees it: the platform's `Disk`, with latency, faults and a crash at any call. */
 import { type CairnError, Closeable, type Runtime } from '@cairn/kernel'
-import { type Disk, type DiskEntry, type DiskFile, type DiskSpace, type OpenOptions } from '@cairn/platform'
+import type { Disk, DiskEntry, DiskFile, DiskSpace, OpenOptions } from '@cairn/platform'
 import {
   type DiskLock,
   diskError,

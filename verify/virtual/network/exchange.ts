@@ -1,6 +1,6 @@
 /** One request and its answer, as the client's machine sees them. */
 import { type CairnError, Cancel, canceled, Semaphore } from '@cairn/kernel'
-import type { IncomingResponse, OutgoingRequest } from '@cairn/platform'
+import type { IncomingResponse, OutgoingRequest } from '@cairn/transport'
 import type { Life } from '../life.ts'
 import { ArrivingBody } from './arriving-body.ts'
 import { joinHeaders } from './message.ts'

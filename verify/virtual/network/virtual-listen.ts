@@ -1,6 +1,7 @@
 /** The listener of a service in the simulator: give it to `runService` as `listen`. */
+
+import type { runService } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import type { runService } from '@cairn/platform'
 import type { VirtualPlatform } from '../machine.ts'
 
 type Listen = NonNullable<Parameters<typeof runService>[0]['listen']>

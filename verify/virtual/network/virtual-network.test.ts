@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Deadline, type ErrorKind, isKind } from '@cairn/kernel'
-import type { IncomingResponse } from '@cairn/platform'
+import type { IncomingResponse } from '@cairn/transport'
 import type { VirtualPlatform } from '../machine.ts'
 import { simulate } from '../simulate.ts'
 import type { VirtualWorld } from '../world.ts'

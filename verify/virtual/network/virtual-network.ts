@@ -12,7 +12,8 @@
  * answer counts.
  */
 import { CairnError } from '@cairn/kernel'
-import type { IncomingResponse, Lookup, OutgoingRequest, Transport } from '@cairn/platform'
+import type { Lookup } from '@cairn/platform'
+import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/transport'
 import type { Life } from '../life.ts'
 import { Exchange, Stream } from './exchange.ts'
 import type { Links } from './links.ts'

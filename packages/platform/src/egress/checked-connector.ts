@@ -11,10 +11,16 @@ import { lookup } from 'node:dns/promises'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { CairnError, Cancel, type Clock, Deadline, isKind } from '@cairn/kernel'
+import { abortable } from '@cairn/transport'
 import type { buildConnector } from 'undici'
-import { abortable, type Lookup } from './transport.ts'
 import { transportError } from './transport-error.ts'
 import { classifyAddress, sameAddress, type UrlPolicy } from './url-policy.ts'
+
+/** The names that requests going out need. */
+export interface Lookup {
+  /** Every address of the host, IPv4 and IPv6. */
+  addresses(host: string, options?: { readonly signal?: AbortSignal }): Promise<readonly string[]>
+}
 
 /** The system's resolver, hosts file included. */
 export const nodeLookup: Lookup = {

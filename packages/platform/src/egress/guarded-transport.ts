@@ -6,10 +6,11 @@
  *      └──────────── redirect, at most 3 ◀───────────┘
  */
 import { CairnError, Closeable, isKind, type Runtime } from '@cairn/kernel'
+import type { IncomingBody, IncomingResponse, OutgoingRequest, Transport } from '@cairn/transport'
 import { Agent } from 'undici'
-import { type Coding, codingOf, type InflateLimits, openCoded, threadInflate } from '../http/inflate.ts'
+import { type Coding, codingOf, type InflateLimits, openCoded, threadInflate } from '../workers/inflate.ts'
+import type { Lookup } from './checked-connector.ts'
 import { checkedConnector } from './checked-connector.ts'
-import type { IncomingBody, IncomingResponse, Lookup, OutgoingRequest, Transport } from './transport.ts'
 import { CONNECTION_OPTIONS, sendRequest } from './undici-transport.ts'
 import type { UrlPolicy } from './url-policy.ts'
 

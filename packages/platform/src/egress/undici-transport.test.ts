@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CairnError, Deadline, type ErrorKind, isKind, type Runtime } from '@cairn/kernel'
+import { type IncomingBody, type OutgoingRequest, unixSocketPath, unixUrl } from '@cairn/transport'
 import { OriginServer } from './test/origin-server.ts'
 import { realRuntime } from './test/real-runtime.ts'
 import { selfSigned } from './test/self-signed.ts'
-import { type IncomingBody, type OutgoingRequest, unixSocketPath, unixUrl } from './transport.ts'
 import { UndiciTransport } from './undici-transport.ts'
 
 const SHORT_MS = 60

@@ -1,7 +1,6 @@
 /** Requests over TCP, TLS or Unix sockets with undici, each under a total deadline. */
 import { Readable } from 'node:stream'
 import { Cancel, Closeable, type Runtime, throwIfCanceled } from '@cairn/kernel'
-import { Agent, type Dispatcher, Pool } from 'undici'
 import {
   abortable,
   type IncomingBody,
@@ -9,7 +8,8 @@ import {
   type OutgoingRequest,
   type Transport,
   unixSocketPath,
-} from './transport.ts'
+} from '@cairn/transport'
+import { Agent, type Dispatcher, Pool } from 'undici'
 import { transportError } from './transport-error.ts'
 
 /*

@@ -164,19 +164,3 @@ function addressLiteral(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   return classifyAddress(host) === 'invalid' ? undefined : host
 }
-
-/**
- * The URL of `path` below `base`, joined as text and then checked: whatever the path holds, the result has the
- * origin of the base and stays below its path. Throws `Malformed` otherwise.
- */
-export function joinUrl(base: URL, path: string): URL {
-  // Not `origin`, which is the same for all Unix sockets.
-  const origin = `${base.protocol}//${base.host}`
-  const root = `${origin}${base.pathname.replace(/\/*$/, '/')}`
-  const joined = URL.parse(root + path)
-  const isBelow = joined?.host === base.host && joined.href.startsWith(root)
-  if (!isBelow || joined.username !== '' || joined.hash !== '') {
-    throw new CairnError('Malformed', `${JSON.stringify(path)} does not stay below ${root}.`)
-  }
-  return joined
-}

@@ -1,15 +1,16 @@
 /** A representation as an HTTP answer: preconditions, ranges, headers, bytes. The same for every kind of source. */
-import { CairnError, type Metrics } from '@cairn/kernel'
+
 import {
   byterangesFrame,
   empty,
-  type IngressResponse,
   isSelective,
   problem,
   type RequestContext,
   rangeLength,
   selectBytes,
-} from '@cairn/platform'
+} from '@cairn/http'
+import { CairnError, type Metrics } from '@cairn/kernel'
+import type { IngressResponse } from '@cairn/transport'
 import { type ByteRange, contentRange, type RangeOutcome } from '@cairn/wire'
 import { invalidRange, preconditionFailed } from '../errors.ts'
 

@@ -12,7 +12,7 @@ import {
   type Timer,
   timedOut,
 } from '@cairn/kernel'
-import type { IncomingResponse, InterimListener, Transport } from '@cairn/platform'
+import type { IncomingResponse, InterimListener, Transport } from '@cairn/transport'
 import { matchesWeakly, parseEntityTag } from '@cairn/wire'
 import { directivesOf, type HeaderMap, type ResponseHead } from '../caching/stored-response.ts'
 import type { EdgeConfig } from '../config.ts'

@@ -1,6 +1,6 @@
 /** One fill: what it is doing, and everybody who reads along. */
 import { CairnError, Watch } from '@cairn/kernel'
-import type { InterimListener } from '@cairn/platform'
+import type { InterimListener } from '@cairn/transport'
 import type { Selecting } from '../caching/reuse.ts'
 import type { ResponseHead } from '../caching/stored-response.ts'
 import type { StoredEntry } from '../cas/entry.ts'

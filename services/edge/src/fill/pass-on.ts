@@ -1,6 +1,9 @@
 /** Answers that are handed on as they come, in the coding that the client takes, and 304 to whoever has them. */
+
+import { empty, judgeConditions } from '@cairn/http'
 import { CairnError, type Runtime } from '@cairn/kernel'
-import { empty, type Inflate, type IngressResponse, judgeConditions, openCoded } from '@cairn/platform'
+import { type Inflate, openCoded } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import { addressOf, entityTagOf, parseHttpDate } from '@cairn/wire'
 import { ageAndCacheHeaders, cachingHeaders, growingHeaders, headerArray, withVary } from '../answers/entry-answer.ts'
 import { accepts, knownCoding, SANDBOXED } from '../answers/response-headers.ts'

@@ -8,7 +8,8 @@
  *                                                                   └─ private, and not ours ──▶ a fill of our own
  */
 import { CairnError, Cancel, Deadline, type Runtime } from '@cairn/kernel'
-import type { Inflate, IngressResponse, InterimListener } from '@cairn/platform'
+import type { Inflate } from '@cairn/platform'
+import type { IngressResponse, InterimListener } from '@cairn/transport'
 import { ageAndCacheHeaders, type EntryAnswers, headerArray } from '../answers/entry-answer.ts'
 import { accepts, knownCoding, preferredCoding } from '../answers/response-headers.ts'
 import { type EdgeRequestContext, serve } from '../answers/serve.ts'

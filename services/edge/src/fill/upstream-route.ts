@@ -1,5 +1,5 @@
 /** One configured upstream: how its URLs, keys and headers are made. */
-import { joinUrl } from '@cairn/platform'
+import { joinUrl } from '@cairn/transport'
 import { passedNames } from '../caching/storing.ts'
 import { type EdgeConfig, type RouteConfig, routeConfigs } from '../config.ts'
 

@@ -4,8 +4,9 @@
  *     memory ─▶ cache ─▶ storage of this node (handed through, not kept) ─▶ a fill from providers, each chunk proved
  */
 import type { CallContext, StorageClient } from '@cairn/clients'
+import { isSelective } from '@cairn/http'
 import { type CairnError, Deadline, isKind, type Runtime } from '@cairn/kernel'
-import { type IncomingResponse, type IngressResponse, isSelective } from '@cairn/platform'
+import type { IncomingResponse, IngressResponse } from '@cairn/transport'
 import { type Address, entityTagOf } from '@cairn/wire'
 import { HotBytes } from '../answers/hot-bytes.ts'
 import {

@@ -10,7 +10,8 @@ import {
   type Runtime,
   toCairnError,
 } from '@cairn/kernel'
-import { GuardedTransport, type Lookup, type Transport, UrlPolicy } from '@cairn/platform'
+import { GuardedTransport, type Lookup, UrlPolicy } from '@cairn/platform'
+import type { Transport } from '@cairn/transport'
 import { type Address, addressOf, chunkAddress, type Manifest, verifyChunk } from '@cairn/wire'
 import { BodyWriter } from '../cas/body-writer.ts'
 import type { Cas } from '../cas/cas.ts'

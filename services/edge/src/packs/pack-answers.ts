@@ -1,6 +1,9 @@
 /** A pack as a file with ranges, as tiles, and as TileJSON. */
+
+import { empty, isSelective } from '@cairn/http'
 import { CairnError, type Runtime } from '@cairn/kernel'
-import { empty, FILE_REPLACED, type Inflate, type IngressResponse, isSelective, openCoded } from '@cairn/platform'
+import { FILE_REPLACED, type Inflate, openCoded } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import { type Address, addressOf, entityTagOf } from '@cairn/wire'
 import { HotBytes } from '../answers/hot-bytes.ts'
 import { accepts, INERT } from '../answers/response-headers.ts'

@@ -1,6 +1,7 @@
 /** `/edge/admin/packs`: which packs there are, and adding and removing some while the service runs. */
+
+import { empty, json, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { empty, json, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
 import { type PackConfig, packSchema } from '../config.ts'
 import { noSuchPack, packConfigured, unusablePack } from '../errors.ts'

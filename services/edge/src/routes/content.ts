@@ -1,6 +1,7 @@
 /** Objects by address. */
+
+import { empty, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { empty, type RouteTable, route } from '@cairn/platform'
 import { type Address, parseAddress } from '@cairn/wire'
 import { z } from 'zod'
 import { INERT } from '../answers/response-headers.ts'

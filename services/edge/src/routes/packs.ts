@@ -1,6 +1,7 @@
 /** Tile packs. */
+
+import { type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
 import { READ_ERRORS } from '../errors.ts'
 import type { PackRequest } from '../packs/pack-answers.ts'

@@ -9,7 +9,8 @@
  * `max_directory_bytes` is read at all.
  */
 import { CairnError, Cancel, Deadline, isKind, type Runtime } from '@cairn/kernel'
-import { abortable, type Workers, type WorkerTask } from '@cairn/platform'
+import type { Workers, WorkerTask } from '@cairn/platform'
+import { abortable } from '@cairn/transport'
 import { type Address, entryNamed, MAX_TREE_BYTES, type TreeEntry } from '@cairn/wire'
 import { HotBytes } from '../answers/hot-bytes.ts'
 import type { EdgeRequestContext } from '../answers/serve.ts'

@@ -5,7 +5,8 @@
  *                                  ├─▶ directory with a slash: its index.html        without: 308 to the one with
  *                                  └─▶ nothing: the site's 404.html, or a problem
  */
-import { empty, type IngressResponse } from '@cairn/platform'
+import { empty } from '@cairn/http'
+import type { IngressResponse } from '@cairn/transport'
 import type { Address, TreeEntry } from '@cairn/wire'
 import { OWN_ORIGIN, SANDBOXED } from '../answers/response-headers.ts'
 import type { EdgeRequestContext } from '../answers/serve.ts'

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { RequestContext } from '@cairn/http'
 import { isKind, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { VirtualClock } from '@cairn/kernel/testing'
-import { MemoryDisk, makeDirectories, type RequestContext, replaceSmallFile } from '@cairn/platform'
+import { MemoryDisk, makeDirectories, replaceSmallFile } from '@cairn/platform'
 import { Idempotency } from './idempotency.ts'
 
 type Opened = Awaited<ReturnType<typeof scene>>

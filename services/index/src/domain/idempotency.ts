@@ -6,15 +6,11 @@
  *
  * Operators write seldom, so one small file is enough.
  */
+
+import { json, type RequestContext } from '@cairn/http'
 import { CairnError, type Clock, Semaphore } from '@cairn/kernel'
-import {
-  type Disk,
-  type IngressResponse,
-  json,
-  type RequestContext,
-  readSmallFile,
-  replaceSmallFile,
-} from '@cairn/platform'
+import { type Disk, readSmallFile, replaceSmallFile } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import { addressOf } from '@cairn/wire'
 import { z } from 'zod'
 

@@ -6,7 +6,7 @@
  *     request 3 ─┘      └─ nobody waits any more: the lookup is aborted
  */
 import { Cancel, type Deadline, isKind } from '@cairn/kernel'
-import { abortable } from '@cairn/platform'
+import { abortable } from '@cairn/transport'
 
 export interface LookupBounds {
   readonly deadline: Deadline

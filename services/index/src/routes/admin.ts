@@ -1,7 +1,8 @@
 /** What an operator changes: pins, local names, and what is looked up again. Each change is audited. */
+
+import { empty, json, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
 import { parseName } from '@cairn/names'
-import { empty, json, type RouteTable, route } from '@cairn/platform'
 import { createUlid } from '@cairn/wire'
 import { z } from 'zod'
 import { noSuchName, registrySpeaks } from '../errors.ts'

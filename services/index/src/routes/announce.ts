@@ -1,7 +1,9 @@
 /** Records of others, taken in: verified, dialled back, kept, and told to the network at a steady rate. */
+
+import { json, type RouteTable, route } from '@cairn/http'
 import { CairnError, type Deadline, type Runtime, toCairnError } from '@cairn/kernel'
-import { joinUrl, json, type RouteTable, route, type Transport } from '@cairn/platform'
 import type { SignedProviderRecord } from '@cairn/routing'
+import { joinUrl, type Transport } from '@cairn/transport'
 import { fromBase64url } from '@cairn/wire'
 import { z } from 'zod'
 import { questionKey } from '../domain/lookup.ts'

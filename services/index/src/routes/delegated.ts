@@ -1,6 +1,8 @@
 /** IPFS Delegated Routing v1: who holds an address, as every client of that protocol asks for it. */
-import { type IngressResponse, type RequestContext, type RouteTable, route } from '@cairn/platform'
+
+import { type RequestContext, type RouteTable, route } from '@cairn/http'
 import { delegatedJson, delegatedLines, filterList, NDJSON, wantsNdjson } from '@cairn/routing'
+import type { IngressResponse } from '@cairn/transport'
 import { type Address, knownAddressOfCid } from '@cairn/wire'
 import { z } from 'zod'
 import { digestOfProviders } from '../domain/known-providers.ts'

@@ -1,5 +1,5 @@
 /** Search and graph: off unless switched on, and served by workers of their own. */
-import { json, type RouteTable, route } from '@cairn/platform'
+import { json, type RouteTable, route } from '@cairn/http'
 import { z } from 'zod'
 import { findRelated, searchNames } from '../domain/facets-core.ts'
 import { keyText } from '../domain/lookup.ts'

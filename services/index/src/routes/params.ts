@@ -1,5 +1,7 @@
 /** What several routes take and answer, in one place. */
-import type { IngressResponse, RequestContext } from '@cairn/platform'
+
+import type { RequestContext } from '@cairn/http'
+import type { IngressResponse } from '@cairn/transport'
 import { type Address, entityTagOf, evaluatePreconditions, parseAddress } from '@cairn/wire'
 import { z } from 'zod'
 import { parseLookupKey } from '../domain/lookup.ts'

@@ -1,6 +1,8 @@
 /** Who holds an address, best first; and a word against one of them. */
+
+import { empty, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { empty, type IngressResponse, type RouteTable, route } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
 import { z } from 'zod'
 import { digestOfProviders } from '../domain/known-providers.ts'

@@ -1,5 +1,7 @@
 /** What a key means. Cached answers are given at once; the rest waits for a lookup. */
-import { type IngressResponse, type RouteTable, route } from '@cairn/platform'
+
+import { type RouteTable, route } from '@cairn/http'
+import type { IngressResponse } from '@cairn/transport'
 import { z } from 'zod'
 import { keyHint, keyText, type LookupKey, type LookupQuestion, type LookupResult } from '../domain/lookup.ts'
 import { noProviders, noSuchName } from '../errors.ts'

@@ -9,7 +9,8 @@
  */
 import type { CallContext, StorageClient } from '@cairn/clients'
 import { type Bus, type Runtime, throwIfCanceled } from '@cairn/kernel'
-import { abortable, type Platform } from '@cairn/platform'
+import type { Platform } from '@cairn/platform'
+import { abortable } from '@cairn/transport'
 import { type Address, addressOf, type Caveat, createUlid } from '@cairn/wire'
 import type { InteropAudit, InteropEvents } from '../audit.ts'
 import { full, needsStorage } from '../errors.ts'

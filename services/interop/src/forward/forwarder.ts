@@ -15,7 +15,8 @@ import {
   throwIfCanceled,
   toCairnError,
 } from '@cairn/kernel'
-import { type Crypto, type IncomingResponse, type Transport, UrlPolicy } from '@cairn/platform'
+import { type Crypto, UrlPolicy } from '@cairn/platform'
+import type { IncomingResponse, Transport } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
 import { activeKeys, type Secret, type SecretKey } from '../providers/secret.ts'
 import { withPrefix } from '../providers/signature.ts'

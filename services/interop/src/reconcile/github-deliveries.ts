@@ -1,6 +1,6 @@
 /** The two routes of GitHub's API that tell which deliveries failed and send one again. */
 import { CairnError, type Deadline, type Runtime } from '@cairn/kernel'
-import { type IncomingResponse, joinUrl, type Transport } from '@cairn/platform'
+import { type IncomingResponse, joinUrl, type Transport } from '@cairn/transport'
 import { jsonObject } from '../providers/provider.ts'
 import type { DeliveryAttempt } from './missed-core.ts'
 

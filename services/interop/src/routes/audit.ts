@@ -1,5 +1,5 @@
 /** `GET /audit`: the chain, line by line, as it was written. */
-import { json, type RouteTable, route } from '@cairn/platform'
+import { json, type RouteTable, route } from '@cairn/http'
 import { z } from 'zod'
 import { seqOf } from '../domain/audit-chain.ts'
 import type { InteropParts } from '../parts.ts'

@@ -1,7 +1,8 @@
 /** `/mailbox`: messages out, one consumer at a time each. */
+
+import { empty, json, type RequestHead, type RouteTable, route } from '@cairn/http'
 import { Cancel, isKind } from '@cairn/kernel'
 import type { ListedMessage, Message } from '@cairn/mailbox'
-import { empty, json, type RequestHead, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
 import { refusal } from '../errors.ts'
 import type { InteropParts } from '../parts.ts'

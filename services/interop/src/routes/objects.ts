@@ -1,6 +1,8 @@
 /** `GET /o/:address`: what storage has, by storage's own rules of conditions and ranges. */
+
+import { type RequestContext, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { type IngressResponse, type RequestContext, type RouteTable, route } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
 import { needsStorage } from '../errors.ts'
 import type { InteropParts } from '../parts.ts'

@@ -1,5 +1,5 @@
 /** `GET /webhooks`: who is let in, where the secrets in use are, and what becomes of what is sent. No secret is told. */
-import { json, type RouteTable, route } from '@cairn/platform'
+import { json, type RouteTable, route } from '@cairn/http'
 import { z } from 'zod'
 import type { InteropConfig } from '../config.ts'
 import type { InteropParts } from '../parts.ts'

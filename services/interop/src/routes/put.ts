@@ -1,14 +1,8 @@
 /** `POST /put`: content in, as JSON or as it comes. */
 import type { AuditFacts, CallContext } from '@cairn/clients'
+import { json, type RequestContext, type RequestHead, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import {
-  type IngressResponse,
-  json,
-  type RequestContext,
-  type RequestHead,
-  type RouteTable,
-  route,
-} from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
 import { z } from 'zod'
 import { noFacts } from '../audit.ts'

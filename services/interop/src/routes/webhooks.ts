@@ -1,6 +1,8 @@
 /** `POST /webhooks/:provider`: bodies read and judged byte for byte, before anything of theirs takes a place in line. */
+
+import { json, type RequestContext, type RouteTable, route } from '@cairn/http'
 import type { CairnError, Deadline } from '@cairn/kernel'
-import { abortable, type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
+import { abortable, type IngressResponse } from '@cairn/transport'
 import { z } from 'zod'
 import type { VerificationSlot } from '../domain/verification-gate.ts'
 import type { Webhook } from '../domain/webhook.ts'

@@ -1,5 +1,6 @@
+import type { ReadyFields } from '@cairn/http'
 import { type Health, sleep, type TaskBody } from '@cairn/kernel'
-import type { Platform, ReadyFields } from '@cairn/platform'
+import type { Platform } from '@cairn/platform'
 import type { InteropParts } from '../parts.ts'
 
 const LOOK_MS = 1000

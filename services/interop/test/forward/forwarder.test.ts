@@ -12,7 +12,8 @@ import {
   systemRuntime,
 } from '@cairn/kernel'
 import { leaks, virtualRuntime } from '@cairn/kernel/testing'
-import { GuardedTransport, systemCrypto, type Transport } from '@cairn/platform'
+import { GuardedTransport, systemCrypto } from '@cairn/platform'
+import type { Transport } from '@cairn/transport'
 import { addressOf } from '@cairn/wire'
 import { Webhook } from 'standardwebhooks'
 import { type ForwardConfig, forwardSection } from '../../src/forward/config.ts'

@@ -1,5 +1,5 @@
 /** What an operator asks: whether the log is sound, and to look again. */
-import { json, type RouteTable, route } from '@cairn/platform'
+import { json, type RouteTable, route } from '@cairn/http'
 import { z } from 'zod'
 import type { RegistryParts } from '../parts.ts'
 

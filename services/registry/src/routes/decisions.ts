@@ -1,8 +1,10 @@
 /** Approving and committing: what signers do, and whoever counts them. */
+
+import { json, problem, type RouteTable, route } from '@cairn/http'
 import { toCairnError } from '@cairn/kernel'
 import { type ApprovalRequest, judgeApproval, judgeQuorum, parseApprovalRequest } from '@cairn/names'
-import { type IngressResponse, json, problem, type RouteTable, route } from '@cairn/platform'
 import type { SignatureAlgorithm, SignatureVerifier } from '@cairn/tlog'
+import type { IngressResponse } from '@cairn/transport'
 import { equalBytes } from '@cairn/wire'
 import { z } from 'zod'
 import type { ApprovedAnswer, Command } from '../domain/commands.ts'

@@ -1,7 +1,8 @@
 /** The log for everybody, as C2SP tlog-tiles: a checkpoint that changes, and files that never do. */
+
+import { json, type RequestContext, type RouteTable, route } from '@cairn/http'
 import { CairnError, isKind, TokenBucket } from '@cairn/kernel'
 import { type AuditHeadLeaf, decodeLeaf, parseAuditChain, parseAuditHead } from '@cairn/names'
-import { type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
 import {
   MAX_NOTE_BYTES,
   type NoteSignature,
@@ -13,6 +14,7 @@ import {
   type Tile,
   verifyNote,
 } from '@cairn/tlog'
+import type { IngressResponse } from '@cairn/transport'
 import { z } from 'zod'
 import type { AppendedAnswer, CheckpointedAnswer, Command } from '../domain/commands.ts'
 import { overQuota } from '../errors.ts'

@@ -1,6 +1,8 @@
 /** What several routes take and answer, in one place. */
+
+import type { RequestContext } from '@cairn/http'
 import { parseName } from '@cairn/names'
-import type { IngressResponse, RequestContext } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import { evaluatePreconditions } from '@cairn/wire'
 import { z } from 'zod'
 

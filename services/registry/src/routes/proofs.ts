@@ -1,4 +1,6 @@
 /** Proof files, made of the published checkpoint: for a version, and for what a name means now. */
+
+import { type RouteTable, route } from '@cairn/http'
 import {
   decodeLeaf,
   encodeProof,
@@ -8,8 +10,8 @@ import {
   type ProvenCommit,
   parseArtifact,
 } from '@cairn/names'
-import { type IngressResponse, type RouteTable, route } from '@cairn/platform'
 import { consistencyProof, type HashReader, inclusionProof } from '@cairn/tlog'
+import type { IngressResponse } from '@cairn/transport'
 import { parseJson } from '@cairn/wire'
 import { z } from 'zod'
 import type { Published } from '../domain/published.ts'

@@ -1,6 +1,7 @@
 /** Proposals: opening one, and looking at those that are open. */
+
+import { json, type RouteTable, route } from '@cairn/http'
 import { judgeQuorum, type LogIdentity, MAX_LEAF_BYTES, parseProposalRequest, signingInput } from '@cairn/names'
-import { json, type RouteTable, route } from '@cairn/platform'
 import { canonicalJson } from '@cairn/wire'
 import { z } from 'zod'
 import type { Command, ProposedAnswer } from '../domain/commands.ts'

@@ -1,7 +1,9 @@
 /** What everybody may read: the head, versions, what a name means. Answered from the published snapshot. */
+
+import { json, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
 import { encodeTrust, isLive, itemHash, itemKey, parseArtifact } from '@cairn/names'
-import { type IngressResponse, json, type RouteTable, route } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import { entityTagOf, parseJson } from '@cairn/wire'
 import { z } from 'zod'
 import { noSuchVersion, pruned } from '../errors.ts'

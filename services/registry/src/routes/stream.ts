@@ -4,8 +4,9 @@
  *     Last-Event-ID: 41 ──▶ 42, 43 … as far as they are kept, then what comes
  *                     └──▶ too far behind, or a slow reader skipped: `registry.compacted` with the head to read again
  */
+
+import { type EventSource, eventFrame, eventStream, type RouteTable, route } from '@cairn/http'
 import type { Subscription } from '@cairn/kernel'
-import { type EventSource, eventFrame, eventStream, type RouteTable, route } from '@cairn/platform'
 import type { RegistryParts } from '../parts.ts'
 import type { Update } from '../tasks/publisher.ts'
 

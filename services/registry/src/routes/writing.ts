@@ -1,7 +1,8 @@
 /** The way of a write to the Committer, on behalf of a request. */
+
+import type { RequestContext } from '@cairn/http'
 import { CairnError, isKind } from '@cairn/kernel'
 import { decodeBody } from '@cairn/names'
-import type { RequestContext } from '@cairn/platform'
 import type { JsonValue } from '@cairn/wire'
 import type { Command, CommandAnswer } from '../domain/commands.ts'
 import { lengthRequired, onlyReads } from '../errors.ts'

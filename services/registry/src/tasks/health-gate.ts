@@ -1,5 +1,6 @@
+import type { ReadyFields } from '@cairn/http'
 import { sleep, type TaskBody } from '@cairn/kernel'
-import type { Platform, ReadyFields } from '@cairn/platform'
+import type { Platform } from '@cairn/platform'
 import type { RegistryParts } from '../parts.ts'
 
 /** How soon a change shows in the gauges; `/readyz` says what is so at that moment. */

@@ -7,8 +7,10 @@
  * It may fall behind; the Committer does not notice. Then the newest version stands for those it missed, and streams
  * that see the gap tell their clients to read the head again.
  */
+
+import { eventFrame } from '@cairn/http'
 import { type Broadcast, type Bus, openBroadcast, type Subscription, type TaskBody, type Watching } from '@cairn/kernel'
-import { eventFrame, type Platform } from '@cairn/platform'
+import type { Platform } from '@cairn/platform'
 import type { RegistryEvents } from '../audit.ts'
 import type { Published } from '../domain/published.ts'
 import { REGISTRY_TOPOLOGY } from '../topology.ts'

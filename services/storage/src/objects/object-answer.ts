@@ -1,5 +1,5 @@
 /** An object as an HTTP answer: preconditions, ranges, and the headers every answer about it has. Reads nothing. */
-import { CairnError } from '@cairn/kernel'
+
 import {
   type ByterangesFrame,
   byterangesFrame,
@@ -7,7 +7,8 @@ import {
   type RequestContext,
   rangeLength,
   selectBytes,
-} from '@cairn/platform'
+} from '@cairn/http'
+import { CairnError } from '@cairn/kernel'
 import type { ObjectFacts } from '@cairn/store'
 import { type ByteRange, contentRange, entityTagOf, type RangeOutcome } from '@cairn/wire'
 import type { BodyPart } from './object-bytes.ts'

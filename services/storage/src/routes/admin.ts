@@ -1,6 +1,7 @@
 /** What an operator asks: what is here, how safe it is, and to look again. */
+
+import { json, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { json, type RouteTable, route } from '@cairn/platform'
 import { z } from 'zod'
 import { noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'
 import type { StorageParts } from '../parts.ts'

@@ -1,7 +1,9 @@
 /** The chunk protocol: ask what is missing, send it in any order, commit. Peers and the command line speak it. */
+
+import { empty, json, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { empty, type IngressResponse, json, type RouteTable, route } from '@cairn/platform'
 import { CHUNK_BYTES_MAX } from '@cairn/store'
+import type { IngressResponse } from '@cairn/transport'
 import { type Address, entityTagOf } from '@cairn/wire'
 import { z } from 'zod'
 import { READ_ERRORS } from '../errors.ts'

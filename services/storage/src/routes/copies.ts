@@ -2,8 +2,10 @@
  * What nodes that hold copies together ask each other. It is about the drives of this node and nobody further, so that
  * no question goes round in circles; the flag `copy` says the same on the routes of objects, manifests and references.
  */
+
+import { json, problem, type RouteTable, route } from '@cairn/http'
 import { CairnError, isKind } from '@cairn/kernel'
-import { type IngressResponse, json, problem, type RouteTable, route } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import type { Scope } from '@cairn/wire'
 import { z } from 'zod'
 import { noSuchObject } from '../errors.ts'

@@ -1,6 +1,8 @@
 /** `/m`: what an object is made of, and the commit of an upload. */
+
+import { json, problem, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { type IngressResponse, json, problem, type RouteTable, route } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import { type Address, encodeManifest, entityTagOf, MAX_MANIFEST_BYTES } from '@cairn/wire'
 import { z } from 'zod'
 import { COPY_ERRORS, noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'

@@ -1,6 +1,8 @@
 /** `GET /o`: an object, whole or in ranges. */
+
+import { empty, problem, type RouteTable, route } from '@cairn/http'
 import { CairnError, type Labels } from '@cairn/kernel'
-import { empty, type IngressResponse, problem, type RouteTable, route } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
 import { noSuchObject, READ_ERRORS } from '../errors.ts'
 import { type BytesAnswer, ObjectResponder, preconditionFailed } from '../objects/object-answer.ts'

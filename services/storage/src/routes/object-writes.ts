@@ -1,6 +1,7 @@
 /** `PUT`, `POST` and `DELETE /o`: objects in and out. */
-import { empty, type IngressResponse, json, type RequestContext, type RouteTable, route } from '@cairn/platform'
+import { empty, json, type RequestContext, type RouteTable, route } from '@cairn/http'
 import { CHUNK_BYTES_MAX } from '@cairn/store'
+import type { IngressResponse } from '@cairn/transport'
 import { type Address, addressOf, type Scope } from '@cairn/wire'
 import { z } from 'zod'
 import { COPY_ERRORS, noSuchObject, objectTooLarge, otherBytes, WRITE_ERRORS } from '../errors.ts'

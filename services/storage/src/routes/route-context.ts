@@ -1,6 +1,7 @@
 /** What several routes take, in one place. */
+
+import type { RequestContext } from '@cairn/http'
 import { isKind, sleep } from '@cairn/kernel'
-import type { RequestContext } from '@cairn/platform'
 import { type Address, parseAddress, type Scope } from '@cairn/wire'
 import { z } from 'zod'
 import type { StorageConfig } from '../config.ts'

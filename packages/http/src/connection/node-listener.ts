@@ -1,0 +1,299 @@
+/**
+ * A listening socket: TCP, TLS 1.3 or Unix. It owns the limits that belong to sockets; what the requests on them mean
+ * is the ingress's.
+ *
+ *     open ──leave──▶ leaving: serves on, each answer closes its connection ──close──▶ closed
+ */
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { CairnError, Closeable } from '@cairn/kernel'
+import { openFilesLimit } from '@cairn/platform'
+import type { IngressConfig } from '../pipeline/config.ts'
+import { answerBrokenMessage } from './broken-message.ts'
+import { Connections, connectionsShare } from './connections.ts'
+import {
+  type ListenAddress,
+  type Listener,
+  type ListenerOptions,
+  refuseInsecurePublic,
+  type TlsFiles,
+} from './listener.ts'
+import { type ExchangeHost, NodeExchange } from './node-exchange.ts'
+import { checkIntervalMs, Pacer } from './pacer.ts'
+import { PlainConnection, type PlainHost, TurnWriter } from './plain-connection.ts'
+import { NodeResponse, ResponseHeads, type ResponseSink } from './response-sink.ts'
+import { closeToOthers, prepareSocketPath } from './unix-socket.ts'
+
+/** Connections the system keeps for us while the event loop is busy. */
+const BACKLOG = 4096
+/** How long answers may take to reach their clients once the listener closes. */
+const CLOSE_GRACE_MS = 1000
+/** Longer than clients are told, so that a request they send at the last moment is still read. */
+const IDLE_MARGIN_MS = 1000
+/** A leaving listener goes when no connection has been open on it for this long. */
+const QUIET_MS = 100
+
+/** Opens the listener; resolves once it accepts. */
+export async function serveNode(options: ListenerOptions): Promise<NodeListener> {
+  const { address } = options
+  refuseInsecurePublic(address, options.insecurePublic)
+  if (address.kind === 'unix') await prepareSocketPath(address.path)
+  const listener = new NodeListener(options)
+  try {
+    await listener.listen()
+    if (address.kind === 'unix') await closeToOthers(address.path)
+  } catch (error) {
+    await listener.close()
+    throw error
+  }
+  return listener
+}
+
+export class NodeListener extends Closeable implements Listener {
+  readonly #options: ListenerOptions
+  readonly #server: Server | SecureServer
+  readonly #connections: Connections
+  readonly #pacer: Pacer
+  readonly #host: ExchangeHost
+  #isLeaving = false
+  /** Tells a leaving listener that a connection came or went. */
+  #onTraffic: (() => void) | undefined
+
+  /** Use `serveNode`. */
+  constructor(options: ListenerOptions) {
+    const { runtime, config, address, listenerKind } = options
+    super(runtime, `listener ${nameOf(address)}`)
+    this.#options = options
+    const kind = address.kind === 'unix' ? 'unix' : address.tls === undefined ? 'tcp' : 'tls'
+    const openFilesMax = openFilesLimit()
+    this.#connections = new Connections(runtime.metrics, kind, config, connectionsShare(openFilesMax))
+    const { totalMax } = this.#connections
+    if (totalMax < config.max_connections) {
+      const facts = { max_connections: config.max_connections, lowered_to: totalMax, open_files: openFilesMax }
+      runtime.log.warn(facts, 'fewer connections than configured: raise the hard limit of open files (ulimit -Hn)')
+    }
+    this.#pacer = new Pacer(runtime.clock, config)
+    const isLeaving = (): boolean => this.#isLeaving
+    this.#host = {
+      clock: runtime.clock,
+      metrics: runtime.metrics,
+      log: runtime.log,
+      pacer: this.#pacer,
+      listenerKind,
+      get isLeaving() {
+        return isLeaving()
+      },
+    }
+    this.#server = this.#createServer(address)
+    this.reconfigure(config)
+  }
+
+  async listen(): Promise<void> {
+    const { address } = this.#options
+    const server = this.#server
+    await new Promise<void>((resolve, reject) => {
+      const onError = (error: NodeJS.ErrnoException): void => reject(cannotListen(address, error))
+      server.once('error', onError)
+      const where = address.kind === 'unix' ? { path: address.path } : { host: address.host, port: address.port }
+      server.listen({ ...where, backlog: BACKLOG }, () => {
+        server.off('error', onError)
+        resolve()
+      })
+    })
+    server.on('error', (error: Error) => this.#options.runtime.log.error({ error: error.message }, 'listener failed'))
+  }
+
+  /** The port in use, the system's choice included; 0 on a Unix socket. */
+  get port(): number {
+    const address = this.#server.address()
+    return typeof address === 'object' && address !== null ? address.port : 0
+  }
+
+  /** Where clients reach it: `http://127.0.0.1:7071`, `unix:/path`. */
+  get url(): string {
+    const { address } = this.#options
+    if (address.kind === 'unix') return `unix:${address.path}`
+    const host = address.host.includes(':') ? `[${address.host}]` : address.host
+    return `${address.tls === undefined ? 'http' : 'https'}://${host}:${this.port}`
+  }
+
+  get address(): ListenAddress {
+    return this.#options.address
+  }
+
+  get openConnections(): number {
+    return this.#connections.size
+  }
+
+  /** New limits, for what comes from now on. */
+  reconfigure(config: IngressConfig): void {
+    this.#server.headersTimeout = config.header_timeout
+    this.#server.keepAliveTimeout = config.idle_timeout
+    this.#pacer.reconfigure(config)
+    this.#connections.reconfigure(config)
+  }
+
+  /** A renewed certificate, for handshakes from now on. */
+  renewTls(tls: TlsFiles): void {
+    if (this.#server instanceof SecureServer) this.#server.setSecureContext({ ...tls, minVersion: 'TLSv1.3' })
+  }
+
+  /**
+   * Serves on while clients find the way to another listener: every answer closes its connection. Resolves when
+   * no connection has been open for a moment, or after `graceMs`.
+   */
+  async leave(graceMs: number): Promise<void> {
+    this.#isLeaving = true
+    const { clock } = this.#options.runtime
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        this.#onTraffic = undefined
+        quiet?.cancel()
+        grace.cancel()
+        resolve()
+      }
+      const grace = clock.timer(graceMs, end)
+      let quiet = this.#connections.size === 0 ? clock.timer(QUIET_MS, end) : undefined
+      this.#onTraffic = () => {
+        quiet?.cancel()
+        quiet = this.#connections.size === 0 ? clock.timer(QUIET_MS, end) : undefined
+      }
+    })
+  }
+
+  /** Accepts no more; answers under way get a moment to reach their clients. */
+  protected override async release(): Promise<void> {
+    this.#isLeaving = true
+    const { clock } = this.#options.runtime
+    const grace = clock.timer(CLOSE_GRACE_MS, () => this.#connections.destroyAll())
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve())
+      for (const { socket, active } of this.#connections) if (active === 0) socket.destroy()
+    })
+    await new Promise<void>((resolve) => {
+      // The server counts a socket as gone a moment before the socket says so itself.
+      this.#onTraffic = () => {
+        if (this.#connections.size === 0) resolve()
+      }
+      this.#onTraffic()
+    })
+    grace.cancel()
+    this.#pacer.close()
+  }
+
+  #createServer(address: ListenAddress): Server | SecureServer {
+    const { config, runtime } = this.#options
+    const options: ServerOptions = {
+      maxHeaderSize: config.max_header_bytes,
+      connectionsCheckingInterval: checkIntervalMs(config.header_timeout),
+      // The pipeline checks Host itself, and bodies are paced by the pacer, which knows who waits for whom.
+      requireHostHeader: false,
+      requestTimeout: 0,
+      noDelay: true,
+      optimizeEmptyRequests: true,
+    }
+    const tls = address.kind === 'tcp' ? address.tls : undefined
+    const server =
+      tls === undefined
+        ? createServer(options)
+        : createSecureServer({ ...options, ...tls, minVersion: 'TLSv1.3', handshakeTimeout: config.header_timeout })
+    // Fields past the library's default count would be dropped unseen; the size of the header bounds them.
+    server.maxHeadersCount = 0
+    this.#acceptConnections(server)
+    if (server instanceof SecureServer) {
+      server.on('secureConnection', (encrypted) => this.#connections.adopt(encrypted))
+      server.on('tlsClientError', () => runtime.metrics.count('tls_handshake_failures_total'))
+    }
+    server.on('request', (message, response) => this.#serve(message, response, false))
+    server.on('checkContinue', (message, response) => this.#serve(message, response, true))
+    server.on('checkExpectation', (message, response) => this.#serve(message, response, false))
+    server.on('clientError', (error: Error, socket) => this.#onBrokenMessage(error, socket))
+    return server
+  }
+
+  #serve(message: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    const connection = this.#connections.find(message.socket)
+    if (connection === undefined) {
+      message.socket.destroy()
+      return
+    }
+    const askForBody = (): void => {
+      if (expectsContinue && !response.headersSent) response.writeContinue()
+    }
+    const sink = new NodeResponse(response)
+    this.#answer(new NodeExchange(this.#host, connection, sink, { message, expectsContinue, askForBody }), sink)
+  }
+
+  #answer(exchange: NodeExchange, sink: ResponseSink): void {
+    const answer = this.#options.ingress.answer(exchange)
+    if (!(answer instanceof Promise)) {
+      exchange.send(answer)
+      return
+    }
+    exchange.keep()
+    answer.then((late) => exchange.send(late)).catch(() => sink.destroy())
+  }
+
+  /** Connections without TLS begin as plain ones; the library's own listener takes over whatever is more than plain. */
+  #acceptConnections(server: Server | SecureServer): void {
+    const library = server.listeners('connection')
+    const takeOver = (socket: Socket): void => {
+      for (const listener of library) Reflect.apply(listener, server, [socket])
+    }
+    const host = this.#plainHost(server, takeOver)
+    if (!(server instanceof SecureServer)) server.removeAllListeners('connection')
+    server.on('connection', (socket: Socket) => {
+      const connection = this.#connections.accept(socket, () => this.#onTraffic?.())
+      this.#onTraffic?.()
+      if (connection === undefined || server instanceof SecureServer) return
+      if (connection.crowded) takeOver(socket)
+      else new PlainConnection(host, connection).start()
+    })
+  }
+
+  #plainHost(server: Server | SecureServer, takeOver: (socket: Socket) => void): PlainHost {
+    const { runtime } = this.#options
+    return {
+      writer: new TurnWriter(),
+      heads: new ResponseHeads(runtime.clock, () => server.keepAliveTimeout),
+      get headerMs() {
+        return server.headersTimeout
+      },
+      get idleMs() {
+        return server.keepAliveTimeout + IDLE_MARGIN_MS
+      },
+      serve: (plain, head) => this.#answer(new NodeExchange(this.#host, plain.connection, plain, head), plain),
+      silent: (connection) => this.#onBrokenMessage(silence(), connection.socket),
+      handOver: (socket, bytes) => {
+        takeOver(socket)
+        socket.emit('data', bytes)
+      },
+    }
+  }
+
+  #onBrokenMessage(error: Error, socket: Duplex): void {
+    const connection = this.#connections.find(socket)
+    if (connection === undefined) socket.destroy()
+    else answerBrokenMessage(this.#options.runtime, connection, socket, error)
+  }
+}
+
+/** What the library says of a connection that does not say anything. */
+function silence(): Error {
+  return Object.assign(new Error('Nothing came.'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+}
+
+function nameOf(address: ListenAddress): string {
+  return address.kind === 'unix' ? address.path : `${address.host}:${address.port}`
+}
+
+function cannotListen(address: ListenAddress, error: NodeJS.ErrnoException): CairnError {
+  const where = nameOf(address)
+  const detail =
+    error.code === 'EADDRINUSE'
+      ? `${where} is in use by another program; stop it or choose another port.`
+      : `Cannot listen on ${where}: ${error.message}.`
+  return new CairnError('Conflict', detail, { code: 'cannot_listen', cause: error })
+}

@@ -1,0 +1,21 @@
+export { InProcessTransport } from './in-process-transport.ts'
+export {
+  type IngressResponse,
+  isStream,
+  type ListenerKind,
+  type Peer,
+  type RequestBytes,
+  type RequestMessage,
+  type ResponseBody,
+} from './message.ts'
+export {
+  abortable,
+  type IncomingBody,
+  type IncomingResponse,
+  type InterimListener,
+  joinUrl,
+  type OutgoingRequest,
+  type Transport,
+  unixSocketPath,
+  unixUrl,
+} from './transport.ts'
