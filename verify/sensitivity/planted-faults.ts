@@ -21,8 +21,8 @@ const KERNEL: readonly PlantedFault[] = [
     id: 'abandoned-waiter',
     name: 'whoever stops waiting stays in line, and eats what comes next',
     file: 'packages/kernel/src/channel/waiters.ts',
-    find: 'if (line.remove(waiter)) reject(canceled(signal))',
-    replace: 'reject(canceled(signal))',
+    find: 'if (this.remove(waiter)) aborted()',
+    replace: 'aborted()',
     expects: 'test',
   },
   {

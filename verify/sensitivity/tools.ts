@@ -109,10 +109,12 @@ const REACH: Readonly<Record<string, Omit<Reach, 'cluster'>>> = {
 
 /** Of the simulators of storage, those that run the folder more than in passing. */
 const STORAGE_SIMULATORS: readonly (readonly [folder: string, simulators: readonly Simulator[]])[] = [
-  ['services/storage/src/replication/', ['drives', 'nodes']],
+  ['services/storage/src/placement/', ['drives', 'nodes']],
+  ['services/storage/src/targets/', ['drives', 'nodes']],
+  ['services/storage/src/repair/', ['drives', 'nodes']],
   ['services/storage/src/tasks/', ['drives', 'nodes']],
   ['services/storage/src/erasure/', ['shards']],
-  ['services/storage/src/domain/', ['storage']],
+  ['services/storage/src/objects/', ['storage']],
 ]
 
 /** Of what a model group is about, the files that it runs; of the rest it has an imitation, or nothing. */
@@ -124,7 +126,7 @@ const MODELLED: readonly RegExp[] = [
   /^services\/index\/src\/domain\/(?:hedged-lookup|cache)-core\.ts$/,
   /^services\/edge\/src\/.*(?:flights|entry-table)-core\.ts$/,
   /^services\/interop\/src\/domain\/(?:replay-keys|audit-chain)\.ts$/,
-  /^services\/storage\/src\/replication\/(?:repair|last-second)-core\.ts$/,
+  /^services\/storage\/src\/repair\/(?:repair|sliding-window)-core\.ts$/,
 ]
 
 export function reachOf(file: string): Reach {

@@ -1,8 +1,7 @@
 /**
  * What the routes and tasks of the service share, and how it is opened.
  *
- *     one drive, no peers ─▶ objects, chunks and commits are those of its store
- *     more than that ──────▶ the same interfaces over all targets (`placement/`)
+ *     drives and peers ─▶ targets ─▶ objects, chunks and commits over all of them (`placement/`); one target is the least
  */
 
 import type { ServiceHost } from '@cairn/http'
@@ -15,13 +14,13 @@ import { DiskWorkPool } from './disk-work-pool.ts'
 import { checkDomains, erasureCodeOf } from './erasure/open-erasure.ts'
 import { type CommitPlace, ManifestCommits } from './objects/manifest-commit.ts'
 import { type ChunkSource, type ObjectCatalog, ObjectReader } from './objects/object-reader.ts'
-import { type ObjectSink, ObjectWriter } from './objects/object-writer.ts'
+import type { ObjectSink } from './objects/object-writer.ts'
 import { openReplication, type Replication } from './placement/open-replication.ts'
 import { type Repaired, type RepairPace, RepairQueue } from './repair/repair-queue.ts'
 import { DriveTarget } from './targets/drive-target.ts'
 import { Drives } from './targets/drives.ts'
 import { LocalDrive } from './targets/local-drive.ts'
-import { OwnChunks, OwnCopies } from './targets/own-copies.ts'
+import { OwnCopies } from './targets/own-copies.ts'
 import { PeersGate } from './targets/peers-gate.ts'
 import { SettledDeletes } from './targets/target.ts'
 import type { Placement } from './tasks/placement-client.ts'
@@ -66,8 +65,7 @@ export interface StorageParts {
   readonly placement: Watch<Placement | undefined>
   readonly events: Bus<StorageEvents>
   readonly scrubs: Scrubs
-  /** Absent with one target. */
-  readonly replication: Replication | undefined
+  readonly replication: Replication
   /** Runs after every task has ended. */
   readonly close: () => Promise<void>
 }
@@ -91,7 +89,8 @@ export async function openParts(host: StoragePartsHost): Promise<StorageParts> {
   const { id: node = SELF_NODE, region = '', weight: nodeWeight } = placement
   const identity = { node, region, nodeWeight }
   const isProved: Scrubs['proves'] = (drive, id, lsn) => scrubs.proves(drive, id, lsn)
-  const targets = drives.all.map((drive) => new DriveTarget(platform, drive, { ...identity, isProved }))
+  const isAlone = drives.all.length + config.current.peers.length === 1
+  const targets = drives.all.map((drive) => new DriveTarget(platform, drive, { ...identity, isAlone, isProved }))
   const own = new OwnCopies(targets)
   const peersGate = await PeersGate.open(platform, {
     directory: host.directory,
@@ -100,16 +99,19 @@ export async function openParts(host: StoragePartsHost): Promise<StorageParts> {
     keepMs: durability.tombstone_keep,
   })
   const replication = openReplication(host, { drives, gate: peersGate, deletes, targets, own, repairs })
-  const data = replication ?? openSingleDrive(platform, drives)
   return {
     runtime: platform,
     config: () => config.current,
     drives,
     own,
     peersGate,
-    ownChunks: replication === undefined ? data.chunks : new OwnChunks(drives, own),
-    ...data,
-    reader: new ObjectReader(data.objects, data.chunks),
+    objects: replication.objects,
+    chunks: replication.chunks,
+    ownChunks: replication.ownChunks,
+    writer: replication.writer,
+    commitPlace: replication.commitPlace,
+    heal: replication.heal,
+    reader: new ObjectReader(replication.objects, replication.chunks),
     commits: new ManifestCommits(platform),
     work,
     repairs,
@@ -122,7 +124,7 @@ export async function openParts(host: StoragePartsHost): Promise<StorageParts> {
       work.queue.abort()
       repairs.queue.abort()
       events.close()
-      replication?.close()
+      replication.close()
       await peersGate.close()
       await drives.close()
     },
@@ -181,33 +183,6 @@ async function mustBeListed({ disk }: Platform, directory: string): Promise<void
   if (!names.includes('journal') || names.includes('drive.json')) return
   const detail = `${directory} holds objects and is not one of storage.drives; add it to them, first or last.`
   throw new CairnError('Malformed', detail, { code: 'config' })
-}
-
-type Data = Pick<StorageParts, 'objects' | 'chunks' | 'writer' | 'commitPlace' | 'heal'>
-
-/** One target: its store is all there is. */
-function openSingleDrive(platform: Platform, drives: Drives): Data {
-  const [drive] = drives.all
-  if (drive === undefined) throw new TypeError('A node has a drive.')
-  const { storage, chunks } = drive.contents
-  const { metrics } = platform
-  const writer = new ObjectWriter(storage)
-  return {
-    objects: storage.objects,
-    chunks,
-    writer: {
-      put: async (request) => {
-        const result = await writer.put(request)
-        if (result.newChunks > 0) metrics.count('chunks_written_total', { tier: 'disk' }, result.newChunks)
-        return result
-      },
-    },
-    commitPlace: () => ({
-      chunks,
-      commit: async (object) => ({ isNew: (await storage.objects.commit(object)) === 'new' }),
-    }),
-    heal: async () => await Promise.resolve({ tag: 'skipped', reason: 'no_copy' }),
-  }
 }
 
 async function openDrives(

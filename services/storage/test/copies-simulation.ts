@@ -112,7 +112,7 @@ async function mustBeWhole({ parts }: TestService, things: readonly Thing[]): Pr
   const { replication } = parts
   for (const { id, known } of things) {
     if (known !== 'there') continue
-    const asked = (await replication?.replicas.ask(id)) ?? []
+    const asked = await replication.replicas.ask(id)
     const copies = asked.filter((each) => each.known.tag === 'object').length
     assert.ok(copies >= 2, `${id.slice(0, 11)} has ${copies} copies`)
   }

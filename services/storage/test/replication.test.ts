@@ -298,7 +298,7 @@ test('what was stored before there were drives is not forgotten: its directory h
   const service = await TestService.start({ config: { ...QUICK, drives } }, world, machine)
   await service.sleep(6000)
   assert.ok((await service.ask('GET', `/o/${addressOf(bytes)}`)).body.equals(bytes))
-  assert.equal(service.parts.replication?.plan.last?.full, 1)
+  assert.equal(service.parts.replication.plan.last?.full, 1)
   await service.stop()
 })
 
@@ -397,7 +397,7 @@ test('an object is there while one drive lets go of a copy too many and another 
   const bytes = noise(700, 50)
   const id = addressOf(bytes)
   const { objects, replication } = service.parts
-  const targets = (replication?.replicas.targets ?? []).filter((target) => target instanceof DriveTarget)
+  const targets = replication.replicas.targets.filter((target) => target instanceof DriveTarget)
   const [kept = assert.fail('no drive'), spare = assert.fail('one drive')] = targets
   // Of a record this long the index has only where it is.
   const copy = { id, bytes, type: 'x'.repeat(600), chunkSize: CHUNK, owners: [] }

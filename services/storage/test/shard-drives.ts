@@ -95,6 +95,7 @@ export class ShardScene {
         node: 'node',
         region: '',
         nodeWeight: 1,
+        isAlone: false,
         isProved: () => false,
       })
       drives.push(losable(platform, drive, loaded.shardTarget(target)))

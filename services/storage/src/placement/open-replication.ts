@@ -1,14 +1,15 @@
-/** Everything that is there only with more than one target. */
+/** Objects over every target there is: the drives of this node, and its peers. */
 import { Breakers, Watch } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { checkDomains, type Erasure, type ErasureParts, erasureCodeOf, openErasure } from '../erasure/open-erasure.ts'
+import type { ChunkSource } from '../objects/object-reader.ts'
 import type { StorageParts, StoragePartsHost } from '../parts.ts'
 import { healChunk } from '../repair/object-repairs.ts'
 import { RepairPlan } from '../repair/repair-plan.ts'
 import type { RepairQueue } from '../repair/repair-queue.ts'
 import { DriveTarget } from '../targets/drive-target.ts'
 import type { Drives } from '../targets/drives.ts'
-import type { OwnCopies } from '../targets/own-copies.ts'
+import { OwnChunks, type OwnCopies } from '../targets/own-copies.ts'
 import { PeerTarget } from '../targets/peer-target.ts'
 import { PeerWatch } from '../targets/peer-watch.ts'
 import type { PeersGate } from '../targets/peers-gate.ts'
@@ -20,7 +21,8 @@ import { Replicas } from './replicas.ts'
 import { ReplicatedObjects } from './replicated-objects.ts'
 import { ReplicatedWriter } from './replicated-writer.ts'
 
-export interface Replication extends Pick<StorageParts, 'objects' | 'chunks' | 'writer' | 'commitPlace' | 'heal'> {
+export interface Replication
+  extends Pick<StorageParts, 'objects' | 'chunks' | 'ownChunks' | 'writer' | 'commitPlace' | 'heal'> {
   readonly replicas: Replicas
   readonly plan: RepairPlan
   readonly peers: PeerWatch
@@ -38,15 +40,13 @@ export interface ReplicationParts {
   readonly repairs: RepairQueue
 }
 
-/** Nothing with one target: then the store is asked itself. */
 export function openReplication(
   { platform, config }: StoragePartsHost,
   { drives: local, gate, deletes, targets: drives, own, repairs }: ReplicationParts,
-): Replication | undefined {
+): Replication {
   const { peers: configured, placement, durability } = config.current
   const code = erasureCodeOf(config.current)
   if (code !== undefined) checkDomains(code, local.all, configured.length)
-  if (drives.length + configured.length <= 1) return undefined
   const breakers = new Breakers(platform)
   const late = new Watch(0)
   const onTooLate = (): void => late.set(late.value + 1)
@@ -80,7 +80,9 @@ export function openReplication(
     },
     onBadCopy: (id) => void repairs.tryRequest(id),
   })
-  const copies = wholeCopies(platform, replicas, copyReader)
+  const ownChunks = new OwnChunks(local, own)
+  // There is no second copy to be quicker than the first.
+  const copies = wholeCopies(platform, replicas, replicas.isAlone ? ownChunks : copyReader)
   const versions = { next: () => replicas.nextVersion(), observe: (version: number) => replicas.observe(version) }
   const erasure =
     code === undefined
@@ -102,6 +104,7 @@ export function openReplication(
     peers: new PeerWatch(platform, { peers, breakers, gate, drives: local, late, timeoutMs: placement.peer_timeout }),
     objects: new ReplicatedObjects(replicas, remote),
     chunks,
+    ownChunks,
     writer: puts,
     commitPlace,
     heal,
@@ -110,7 +113,7 @@ export function openReplication(
 }
 
 /** Objects as whole copies: how they are read, written and healed. */
-function wholeCopies(platform: Platform, replicas: Replicas, chunks: CopyReader): ErasureParts['copies'] {
+function wholeCopies(platform: Platform, replicas: Replicas, chunks: ChunkSource): ErasureParts['copies'] {
   const writer = new ReplicatedWriter(platform, replicas, chunks)
   return {
     chunks,

@@ -54,6 +54,8 @@ export interface TargetAnswer {
 
 export class Replicas {
   readonly targets: readonly ObjectTarget[]
+  /** There is one target: the store of a drive, which has no other to agree with. */
+  readonly isAlone: boolean
   readonly own: OwnCopies
   readonly copies: number
   readonly timeoutMs: number
@@ -68,7 +70,8 @@ export class Replicas {
     this.#options = options
     this.targets = options.targets
     this.own = options.own
-    this.copies = options.copies
+    this.isAlone = options.targets.length === 1
+    this.copies = this.isAlone ? 1 : options.copies
     this.timeoutMs = options.timeoutMs
     this.#versions = createVersions(options.version)
   }

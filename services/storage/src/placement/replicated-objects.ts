@@ -1,6 +1,6 @@
 /** Objects as the routes ask for them, wherever their copies are. */
 import { CairnError, isKind, toCairnError } from '@cairn/kernel'
-import type { ObjectFacts } from '@cairn/store'
+import type { ObjectFacts, ObjectStore } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import { partGone } from '../errors.ts'
 import type { ObjectCatalog } from '../objects/object-reader.ts'
@@ -21,13 +21,15 @@ export class ReplicatedObjects implements ObjectCatalog {
     this.#remote = remote
   }
 
-  /** Nothing: a delete that one drive has missed counts for all of them, so all are asked. */
-  statRecent(): undefined {
-    return undefined
+  /** With several targets nothing: a delete that one drive has missed counts for all of them, so all are asked. */
+  statRecent(id: Address): ObjectFacts | undefined {
+    return this.#only?.statRecent(id)
   }
 
   async stat(id: Address): Promise<ObjectFacts | undefined> {
     const { own, targets } = this.#replicas
+    const only = this.#only
+    if (only !== undefined) return await only.stat(id)
     for (let look = 1; look <= LOOKS_MAX; look += 1) {
       if ((await own.holder(id)) === undefined) break
       const facts = await own.atHolder(id, async ({ drive }) => await drive.contents.storage.objects.stat(id))
@@ -44,6 +46,8 @@ export class ReplicatedObjects implements ObjectCatalog {
   }
 
   async list(after: Address | undefined, limit: number): Promise<Address[]> {
+    const only = this.#only
+    if (only !== undefined) return await only.list(after, limit)
     const found: Address[] = []
     let from = after
     while (found.length < limit) {
@@ -56,11 +60,13 @@ export class ReplicatedObjects implements ObjectCatalog {
   }
 
   async remove(id: Address): Promise<boolean> {
-    return await this.#replicas.remove(id)
+    return (await this.#only?.remove(id)) ?? (await this.#replicas.remove(id))
   }
 
   /** Every copy is held, the one that decides about deletes first. */
   async hold(owner: string, id: Address): Promise<void> {
+    const only = this.#only
+    if (only !== undefined) return await only.hold(owner, id)
     for (let look = 1; ; look += 1) {
       const { copies } = await this.#copies(id)
       if (copies.length === 0) throw new CairnError('NotFound', `There is no object ${id} to hold.`)
@@ -76,12 +82,20 @@ export class ReplicatedObjects implements ObjectCatalog {
   }
 
   async release(owner: string, id: Address): Promise<boolean> {
+    const only = this.#only
+    if (only !== undefined) return await only.release(owner, id)
     const { asked, copies } = await this.#copies(id)
     if (copies.length > 0) this.#replicas.mustReachAll(asked)
     // With one deadline for all of them: repair waits for so long before it takes a difference for a copy that was away.
     const call = this.#replicas.call()
     for (const target of copies) await target.release(owner, id, call)
     return copies.length > 0
+  }
+
+  /** The only store there is. */
+  get #only(): ObjectStore | undefined {
+    const { own, isAlone } = this.#replicas
+    return isAlone ? own.landing('').drive.contents.storage.objects : undefined
   }
 
   async #copies(

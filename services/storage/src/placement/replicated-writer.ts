@@ -1,6 +1,7 @@
 /**
  * Puts objects on several targets.
  *
+ *     to the only target ─▶ chunks and record in one sync; nothing orders versions where there is nothing to differ from
  *     in memory, whole ─▶ to every target at once
  *     a stream, or an upload ─▶ chunks on one drive of this node ─▶ from there to every target that lacks them
  */
@@ -39,6 +40,7 @@ export class ReplicatedWriter implements ObjectSink {
 
   async put(request: PutRequest): Promise<ObjectPutResult> {
     const { whole, type, chunkSize, owners } = request
+    if (this.#replicas.isAlone) return await this.#putAlone(request)
     if (whole === undefined) return await this.#putStream(request)
     const id = addressOf(whole)
     if (request.expected !== undefined && request.expected !== id) throw otherBytes(request.expected, id)
@@ -51,6 +53,10 @@ export class ReplicatedWriter implements ObjectSink {
 
   /** Copies an object from the drive its chunks are on to where it belongs. */
   async spread({ id, ...landed }: Landed, from: DriveTarget): Promise<Written> {
+    if (this.#replicas.isAlone) {
+      const stored = await from.drive.contents.storage.objects.commit({ ...landed, id })
+      return { stored, made: 1, wanted: 1 }
+    }
     return await this.#replicas.write(id, async (target, version) => {
       const copy = { ...landed, id, version }
       return await copyObject(this.#platform, target, copy, {
@@ -74,6 +80,14 @@ export class ReplicatedWriter implements ObjectSink {
       if (!isKind(error, 'Integrity')) throw error
     }
     throw lostWrites()
+  }
+
+  /** The chunks are where they belong: they and the record of the object go to the drive in one sync. */
+  async #putAlone(request: PutRequest): Promise<ObjectPutResult> {
+    const landing = this.#replicas.own.landing(request.upload)
+    const result = await new ObjectWriter(landing.drive.contents.storage).put(request)
+    if (result.newChunks > 0) this.#platform.metrics.count('chunks_written_total', { tier: 'disk' }, result.newChunks)
+    return result
   }
 
   async #putStream(request: PutRequest): Promise<ObjectPutResult> {

@@ -23,7 +23,7 @@ export function durabilityReport({
     return { writable: unready === undefined, why: unready?.message ?? '', stalled: isStalled }
   })
   const facts = drives.open.map((drive) => drive.contents.storage.facts())
-  const observed = replication === undefined ? scrubs.observedCopies() : replication.plan.last?.proved
+  const observed = replication.replicas.isAlone ? scrubs.observedCopies() : replication.plan.last?.proved
   return {
     target_copies: placement.value?.copies ?? 0,
     observed_copies: observed ?? null,
@@ -36,7 +36,7 @@ export function durabilityReport({
     collection: { blocked_by: drives.open.map(blockedBy).find((why) => why !== undefined) ?? null },
     scrub,
     repairs: { pending: repairs.pending },
-    ...(replication === undefined
+    ...(replication.replicas.isAlone
       ? {}
       : { copies: replication.plan.last ?? null, places: replication.replicas.targets.map(place) }),
   }
@@ -60,7 +60,7 @@ function noticesOf(drives: Reported['drives']): Readonly<Record<string, string>>
 }
 
 function copiesFields({ replication }: Pick<Reported, 'replication'>): Readonly<Record<string, unknown>> {
-  if (replication === undefined) return {}
+  if (replication.replicas.isAlone) return {}
   const down = replication.replicas.targets.flatMap((target) => {
     const health = target.health()
     return health.tag === 'up' ? [] : [`${target.identity.id} is not up (${health.why})`]
@@ -112,7 +112,7 @@ export function durabilityLine(parts: Reported): string {
 }
 
 function copiesLine({ placement, replication }: Reported): string {
-  if (replication === undefined) return 'copies: 1 (one drive)'
+  if (replication.replicas.isAlone) return 'copies: 1 (one drive)'
   const { targets, copies } = replication.replicas
   const down = targets.filter((target) => target.health().tag !== 'up').length
   const { erasure } = replication

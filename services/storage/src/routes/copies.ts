@@ -66,7 +66,7 @@ function known({ own, config, peersGate, replication }: StorageParts): RouteTabl
     handler: async ({ body, headers }) => {
       peersGate.admit(headers)
       const copies = (await own.known(body.ids)).map(encodeKnownCopy)
-      const version = replication?.replicas.highestVersion ?? 0
+      const version = replication.replicas.highestVersion
       return json(200, { node: config().placement.id ?? '', version, copies })
     },
   })

@@ -22,6 +22,8 @@ import type {
 } from './target.ts'
 
 export interface DriveTargetOptions {
+  /** There is no other target. */
+  readonly isAlone: boolean
   readonly node: string
   readonly region: string
   readonly nodeWeight?: number
@@ -48,6 +50,8 @@ export class DriveTarget implements ObjectTarget {
   }
 
   health(): TargetHealth {
+    // Nothing can take its place, so it is asked whatever its state, and says itself what is wrong with it.
+    if (this.#options.isAlone) return { tag: 'up' }
     const { state } = this.drive
     if (state.tag === 'failed') return { tag: 'down', why: state.why }
     const { unready, isStalled, isCatchingUp } = state.storage.facts()

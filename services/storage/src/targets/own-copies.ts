@@ -71,9 +71,6 @@ export class OwnCopies {
 
   /** The first drive that takes anything, in the order of this object or upload. */
   landing(name: string): DriveTarget {
-    const [only] = this.#targets
-    // A store that stands alone says itself what is wrong with it.
-    if (only !== undefined && this.#targets.length === 1) return only
     const [first] = this.#inOrder(name).filter((target) => target.health().tag === 'up')
     if (first !== undefined) return first
     throw this.#noDrive()

@@ -12,7 +12,7 @@ import { isKind, type TaskBody } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { type Address, addressFromDigest } from '@cairn/wire'
 import type { StorageParts } from '../parts.ts'
-import type { RepairPlan } from '../repair/repair-plan.ts'
+import type { Replication } from '../placement/open-replication.ts'
 import { canBeLeft, jittered } from './rounds.ts'
 
 type PlannerParts = Pick<StorageParts, 'reader' | 'repairs' | 'placement' | 'scrubs' | 'events' | 'replication' | 'own'>
@@ -26,8 +26,8 @@ export function repairPlanner(platform: Platform, parts: PlannerParts, intervalM
       const seen = repairs.asked.version
       repairs.beginRound()
       const asked = await planRequests(platform, parts, draining)
-      const planned = asked + (await planAll(platform, replication?.plan, draining))
-      const observed = replication === undefined ? scrubs.observedCopies() : replication.plan.last?.proved
+      const planned = asked + (await planAll(platform, replication, draining))
+      const observed = replication.replicas.isAlone ? scrubs.observedCopies() : replication.plan.last?.proved
       platform.metrics.set('rf_observed', observed ?? 0)
       if (planned > 0) events.publish({ topic: 'storage.repair.planned', body: { repairs: planned } })
       const timer = platform.clock.timer(jittered(platform, intervalMs), () => repairs.wakePlanner())
@@ -41,9 +41,10 @@ export function repairPlanner(platform: Platform, parts: PlannerParts, intervalM
 }
 
 /** With several targets: everything. A drive that fails meanwhile is looked at again in the next round. */
-async function planAll(platform: Platform, plan: RepairPlan | undefined, signal: AbortSignal): Promise<number> {
+async function planAll(platform: Platform, { replicas, plan }: Replication, signal: AbortSignal): Promise<number> {
+  if (replicas.isAlone) return 0
   try {
-    return (await plan?.round(signal)) ?? 0
+    return await plan.round(signal)
   } catch (error) {
     if (!canBeLeft(error, signal)) throw error
     platform.log.warn({ error }, 'a round of the repair planner was not finished')
@@ -60,7 +61,7 @@ async function planRequests(
   let planned = 0
   for (const { object, from } of repairs.requests()) {
     try {
-      planned += (await replication?.plan.object(object)) ?? 0
+      if (!replication.replicas.isAlone) planned += await replication.plan.object(object)
       if ((await own.holder(object)) === undefined) {
         repairs.planned(object, undefined)
         continue
