@@ -104,7 +104,7 @@ const DEADLINE: BenchCase = {
   unit: 'ms from 1200 ms',
   higherIsBetter: false,
   peerName: 'what is allowed',
-  limits: `the furthest of ${CLIENTS} lookups at once that nobody answers; the index ends each after its budget of 1200 ms`,
+  limits: `the furthest of ${CLIENTS} lookups at once that no peer answers; the index ends each after its budget of 1200 ms`,
   ours: async () => await figureOf((await place()).node.url, 'deadline', CLIENTS, CLIENTS),
   peer: async () => await Promise.resolve(SLACK_MS),
 }

@@ -217,7 +217,7 @@ export const CASES: readonly BenchCase[] = [
     ours: queueHandOver,
     peer: promiseHandOver,
   }),
-  throughput('watch', 'variable and callback list', 'nobody waits', {
+  throughput('watch', 'variable and callback list', 'no waiter', {
     ours: watchRead,
     peer: variableRead,
     expected: WRITES / 2,

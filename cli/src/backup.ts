@@ -35,7 +35,7 @@ export async function readBackupRecord(data: string): Promise<BackupRecord | und
   return { completed_at, path, bytes }
 }
 
-/** How long the node waits for the next sign of life before it takes up its upkeep again. */
+/** How long the node waits for the next renewal before maintenance goes on. */
 const HOLD_S = 60
 const RENEW_MS = 15_000
 

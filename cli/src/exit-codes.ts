@@ -2,19 +2,19 @@
 import type { CairnError, ErrorKind } from '@cairn/kernel'
 
 export const EXIT_CODES = {
-  ok: { code: 0, means: 'ok' },
-  unexpected: { code: 1, means: 'unexpected' },
-  usage: { code: 2, means: 'usage or configuration' },
-  notFound: { code: 3, means: 'not found' },
-  integrity: { code: 4, means: 'integrity or verification failed' },
-  nodeUnavailable: { code: 5, means: 'node or port unavailable' },
-  contentUnavailable: { code: 6, means: 'content or peer unavailable, timed out' },
-  notAuthorised: { code: 7, means: 'not authorised' },
-  conflict: { code: 8, means: 'conflict or precondition' },
-  partial: { code: 9, means: 'partial' },
-  fatal: { code: 70, means: 'a task of the node failed too often' },
-  interrupted: { code: 130, means: 'interrupted' },
-} as const satisfies Record<string, { code: number; means: string }>
+  ok: { code: 0, meaning: 'ok' },
+  unexpected: { code: 1, meaning: 'unexpected' },
+  usage: { code: 2, meaning: 'usage or configuration' },
+  notFound: { code: 3, meaning: 'not found' },
+  integrity: { code: 4, meaning: 'integrity or verification failed' },
+  nodeUnavailable: { code: 5, meaning: 'node or port unavailable' },
+  contentUnavailable: { code: 6, meaning: 'content or peer unavailable, timed out' },
+  notAuthorised: { code: 7, meaning: 'not authorised' },
+  conflict: { code: 8, meaning: 'conflict or precondition' },
+  partial: { code: 9, meaning: 'partial' },
+  fatal: { code: 70, meaning: 'a task of the node failed too often' },
+  interrupted: { code: 130, meaning: 'interrupted' },
+} as const satisfies Record<string, { code: number; meaning: string }>
 
 type ExitName = keyof typeof EXIT_CODES
 

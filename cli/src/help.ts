@@ -85,7 +85,7 @@ export function renderCommands(): string {
     return [`**\`${usageOf(command)}\`** ${command.summary}`, ...told, ...seeAbove].join('\n')
   }
   const common = COMMON_OPTIONS.map((option) => `- \`${optionRow(option)[0]}\`: ${option.does}`)
-  const codes = Object.values(EXIT_CODES).map(({ code, means }) => `| ${code} | ${means} |`)
+  const codes = Object.values(EXIT_CODES).map(({ code, meaning }) => `| ${code} | ${meaning} |`)
   return `${[
     `## Options of every command\n\n${common.join('\n')}`,
     `## Options of several commands\n\n${shared.join('\n')}`,
@@ -129,7 +129,7 @@ function optionRow({ name, short, value, does }: OptionRow): readonly [string, s
 }
 
 function exitCodeRows(): (readonly [string, string])[] {
-  return Object.values(EXIT_CODES).map(({ code, means }) => [String(code), means])
+  return Object.values(EXIT_CODES).map(({ code, meaning }) => [String(code), meaning])
 }
 
 function section(title: string, lines: readonly string[]): string {

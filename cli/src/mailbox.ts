@@ -54,7 +54,7 @@ async function settle(context: CommandContext, verb: 'ack' | 'nack'): Promise<Co
   const { id } = receipt
   return {
     result: { topic, id },
-    message: verb === 'ack' ? `${id} is done` : `${id} is for somebody else, at once`,
+    message: verb === 'ack' ? `${id} is done` : `${id} is back in the queue`,
   }
 }
 

@@ -154,7 +154,7 @@ function lossIn({ segment, unreadable, damaged_bytes, salvaged, lost, kept_as }:
   const counts = [spellCount(chunks, 'chunk'), spellCount(objects, 'object'), spellCount(holds, 'hold')].join(', ')
   return [
     `segment  ${segment}${unreadable ? ', of which nothing can be read' : `, ${spellBytes(damaged_bytes)} damaged`}`,
-    `lost     ${unreadable ? 'whatever it held; nobody can say what' : counts}`,
+    `lost     ${unreadable ? 'whatever it held; what that was is not known' : counts}`,
     `deletes  ${deletes === 0 ? 'those that only it recorded' : String(deletes)} may come undone`,
     ...(kept_as === null ? [] : [`saved    ${spellCount(salvaged, 'record')}`, `kept as  ${kept_as}`]),
   ]

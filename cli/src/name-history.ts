@@ -149,7 +149,7 @@ function approversOf({ approvals }: Artifact): string[] {
 
 function nameNotFound(name: string, at: number | undefined): CairnError {
   const when = at === undefined ? '' : ` at version ${at}`
-  return new CairnError('NotFound', `${name} means nothing${when}.`, { code: 'no_name' })
+  return new CairnError('NotFound', `The name ${name} does not exist${when}.`, { code: 'no_name' })
 }
 
 function versionOf({ given }: Pick<CommandContext, 'given'>, option: 'at' | 'before'): number | undefined {

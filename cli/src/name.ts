@@ -107,7 +107,7 @@ function meaningOf(given: CommandArguments): Pick<NameItem, 'manifest' | 'type'>
 }
 
 function nothingToRemove(name: string): CairnError {
-  return new CairnError('NotFound', `${name} means nothing; there is nothing to remove.`, { code: 'no_name' })
+  return new CairnError('NotFound', `There is no name ${name} to remove.`, { code: 'no_name' })
 }
 
 /** Signs a proposal with a key of this machine, once everything that is signed has been shown. */

@@ -57,7 +57,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
     ],
     options: [
       { name: 'type', value: 'TYPE', does: 'The media type the signers vouch for, such as text/html.' },
-      { name: 'remove', does: 'Propose that the name means nothing any more.' },
+      { name: 'remove', does: 'Propose to remove the name.' },
       {
         name: 'supersede',
         value: 'REASON',

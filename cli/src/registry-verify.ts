@@ -177,7 +177,7 @@ function leftOut({ minimumIndex, replay }: LogWalk, pin: Pin | undefined): Check
     },
     unreadPayloads > 0 && {
       check: 'payloads',
-      detail: `${spellCount(unreadPayloads, 'proposal')} that nobody committed keep their payloads outside the log.`,
+      detail: `${spellCount(unreadPayloads, 'proposal')} without a commit keep their payloads outside the log.`,
     },
     snapshots > 0 && {
       check: 'snapshots',
@@ -188,7 +188,7 @@ function leftOut({ minimumIndex, replay }: LogWalk, pin: Pin | undefined): Check
 }
 
 const UNTRUSTED: readonly CheckedLine[] = [
-  { check: 'checkpoint_signature', detail: 'Without a trust file nobody is known whose signature would count.' },
+  { check: 'checkpoint_signature', detail: 'Without a trust file no key is trusted.' },
   { check: 'genesis', detail: 'That the log begins as it should is its own word.' },
   { check: 'witnesses', detail: 'A split view is not excluded: there is no witness policy.' },
   { check: 'age', detail: 'How old the checkpoint is cannot be said.' },

@@ -23,7 +23,7 @@ export const providers: CommandHandler = async (context) => {
   return await withIndex(context, async ({ client, call }) => {
     const { providers: found, hedge } = await client.providers(cid, options, call())
     if (found.length === 0)
-      throw new CairnError('NotFound', `Nobody is known to hold ${cid}.`, { code: 'no_providers' })
+      throw new CairnError('NotFound', `No provider of ${cid} was found.`, { code: 'no_providers' })
     const asked = hedge === undefined ? '' : `; ${formatHedge(hedge)}`
     return {
       result: { cid, providers: found.map(providerResult), hedge: hedge === undefined ? null : hedgeResult(hedge) },
@@ -94,7 +94,7 @@ function parseKey(text: string): string {
 /** Before anything is asked: a file that is there stays, and an address needs no proof. */
 async function mayProve(key: string, path: string): Promise<void> {
   if (!key.startsWith(NAME_PREFIX)) {
-    const detail = 'An address proves itself: whoever has the bytes can hash them. Only names have proofs.'
+    const detail = 'An address proves itself: hash the bytes. Only names have proofs.'
     throw new CairnError('Malformed', detail, { code: 'usage' })
   }
   await mustBeNew(path)
@@ -145,7 +145,7 @@ function outcomeOf(
   proofPath: string | undefined,
 ): CommandOutcome {
   const { key, kind, manifest, source, freshnessSeconds, proof } = found
-  const holders = providers === undefined || providers.length === 0 ? ['nobody known'] : providers.map(formatProvider)
+  const holders = providers === undefined || providers.length === 0 ? ['none known'] : providers.map(formatProvider)
   const hasProof = proof !== undefined
   const unproved = hasProof ? 'as the index says; nothing of it is proved here' : undefined
   const message = proofPath === undefined ? unproved : `its proof is in ${proofPath}`
@@ -177,6 +177,6 @@ function outcomeOf(
 
 function unknown(key: string): CairnError {
   return key.startsWith(NAME_PREFIX)
-    ? new CairnError('NotFound', `${key} means nothing.`, { code: 'no_name' })
-    : new CairnError('NotFound', `Nobody is known to hold ${key}.`, { code: 'no_providers' })
+    ? new CairnError('NotFound', `${key} was not found.`, { code: 'no_name' })
+    : new CairnError('NotFound', `No provider of ${key} was found.`, { code: 'no_providers' })
 }

@@ -24,7 +24,7 @@ export function reportOutcome(examined: VerificationReport, result: Readonly<Rec
   const outcome: CommandOutcome = { result: resultOf(examined, result), data: screenOf(examined) }
   if (examined.verdict === 'verified') return outcome
   const detail =
-    'Consistent, NOT verified: everything agrees with itself, but nobody here is known whose word would count. Anybody could have made it.'
+    'Consistent, NOT verified: everything agrees with itself, but no trusted key vouches for it. Anyone could have made it.'
   return { ...outcome, error: new CairnError('Integrity', detail, { code: 'not_verified' }) }
 }
 

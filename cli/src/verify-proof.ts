@@ -73,7 +73,7 @@ function formatFinding(finding: Finding): string {
   if (finding.type === 'version') return `version ${version} is ${hash}`
   const { name, item } = finding
   return item === null
-    ? `${name} means nothing at version ${version}`
+    ? `${name} does not exist at version ${version}`
     : `${name} means ${item.manifest} at version ${version}`
 }
 

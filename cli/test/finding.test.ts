@@ -202,7 +202,7 @@ test('what resolve refuses, and what to do then', async () => {
   assert.deepEqual([there.code, there.error.code], [8, 'exists_already'])
   assert.equal(await readFile(path('there.proof'), 'utf8'), 'mine')
   const none = await refused('resolve', 'name:none@1')
-  assert.deepEqual([none.code, none.error.code, none.error.detail], [3, 'no_name', 'name:none@1 means nothing.'])
+  assert.deepEqual([none.code, none.error.code, none.error.detail], [3, 'no_name', 'name:none@1 was not found.'])
   assert.deepEqual(none.next, ['npx cairn name log', 'npx cairn name propose NAME ADDRESS'])
   const nobody = await refused('resolve', manifest('nobody'))
   assert.deepEqual([nobody.code, nobody.error.code], [3, 'no_providers'])
@@ -225,7 +225,7 @@ test('what a name means is told even if nobody can say who holds it', async () =
   replies[`/providers/${SITE}`] = problem(504, 'timeout', 'The lookup took too long.')
   const { code, data, words } = await run('resolve', 'name:site@1.0', '--timeout', '1s')
   assert.equal(code, 0, words)
-  assert.match(data, /providers {2}nobody known\n/)
+  assert.match(data, /providers {2}none known\n/)
   assert.match(words, /Who holds it is not known now: .*The lookup took too long\./)
 })
 

@@ -236,7 +236,7 @@ test('two proposals for one name: the second has not seen the first', async () =
   assert.match(words, /name race@1 has changed[\s\S]*Next: {2}npx cairn name propose NAME ADDRESS/)
 })
 
-test('the proof is carried away and verified by somebody who asks nobody', async () => {
+test('the proof is carried away and verified offline', async () => {
   const trusted = await alice.quick('registry', 'trust', '-o', alice.path('trust.json'))
   assert.equal(trusted.code, 0, trusted.words)
   assert.match(masked(trusted.words), /^✔ registry\.example\.org\/cairn\/…, as URL says; compare it/)

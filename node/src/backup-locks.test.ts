@@ -15,7 +15,7 @@ function scene() {
   return { clock, holds, done, work }
 }
 
-describe('holds on upkeep', () => {
+describe('maintenance locks', () => {
   test('wait for what is under way, and keep the next from beginning until the last holder lets go', async () => {
     const { holds, done, work } = scene()
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -278,7 +278,7 @@ export class CairnNode implements NodeControl {
   /** The port of the node itself, and the socket in the data directory that the command line uses. */
   async #startOwn(): Promise<RunningService<ServiceConfig>> {
     const { machine, store } = this.#parts
-    const { platform, outside: _nobody, ...own } = machine.node
+    const { platform, outside: _outside, ...own } = machine.node
     const running = await runService({
       ...own,
       runtime: platform,

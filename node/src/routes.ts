@@ -147,7 +147,7 @@ function backupLockRoutes({ backupLocks }: NodeControl): RouteTable {
       ...admin,
       method: 'POST',
       path: '/admin/upkeep/release',
-      summary: 'The copy is made: upkeep goes on.',
+      summary: 'The copy is made: maintenance goes on.',
       body: z.strictObject({ holder }),
       responses: { 200: { description: 'It may.', schema: z.strictObject({ held: z.literal(false) }) } },
       handler: async ({ body }) => {

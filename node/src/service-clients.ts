@@ -115,7 +115,7 @@ export interface ServiceAccessOptions {
   readonly tokenFor: (audience: Audience, scopes: readonly Scope[]) => string
 }
 
-/** The neighbours of `caller`; to be closed after it has stopped. The doors are closed by whoever made them. */
+/** The neighbours of `caller`; to be closed after it has stopped. The endpoints are closed by the caller that made them. */
 export function openServiceClients(
   runtime: Runtime,
   caller: Audience,

@@ -22,7 +22,7 @@ export async function resolve(services: Services, key: string, options: ResolveO
   const { pin, trust } = belief
   const ask = { fresh, ...(pin === undefined ? {} : { from: pin.size }) }
   const found = await indexClient(services.caller('index')).resolve(key, ask, services.call(signal))
-  if (found === undefined) throw new CairnError('NotFound', `Nobody knows what ${key} means.`)
+  if (found === undefined) throw new CairnError('NotFound', `${key} was not found.`)
   // An address proves itself, by the bytes that are there.
   const isProved = key.startsWith(NAME_PREFIX) && (pin ?? trust) !== undefined
   if (isProved) await requireProof(services, found, belief)

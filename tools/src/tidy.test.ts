@@ -48,9 +48,35 @@ describe('tidy', () => {
       '{ "exports": { "./x": "./x.ts" } }\n',
       /the public entries are/,
     ],
+    [
+      "a file named after a word that is not the field's",
+      'packages/kernel/src/town-map.ts',
+      'export {}\n',
+      /"town" in the name/,
+    ],
+    [
+      'an identifier that is',
+      'packages/kernel/src/a.ts',
+      'export const doorsOf = 1\n',
+      /a\.ts:1: "doors" in the name/,
+    ],
+    ['one in the plural', 'verify/a.ts', '\nconst clerks = 1\n', /verify\/a\.ts:2: "clerks"/],
+    ['people in prose', 'docs/a.md', 'One.\nNobody waits.\n', /^docs\/a\.md:2: "nobody"; say/],
+    [
+      'people in what a program says',
+      'cli/src/a.ts',
+      "\nthrow new Error('Whoever')\n",
+      /^cli\/src\/a\.ts:2: "whoever"/,
+    ],
+    ['too many documents', 'docs/a.md', `${'x'.repeat(301 * 1024)}\n`, /^docs: 302 KiB of Markdown/],
     ['a README without the test command', 'README.md', 'Run it.\n', /^README\.md: the test command is/],
     ['a CI script that runs something else', '.ci/run', 'npm test\n', /^\.ci\/run: the test command is/],
   ]
+  test('has nothing to say of such words in comments, texts of tests, or inside of others', () => {
+    write('packages/kernel/src/a.ts', '// By no means a town.\nexport const bookkeeping = 1 // addresses\n')
+    write('packages/kernel/src/a.test.ts', "test('nobody waits', () => {})\n")
+    assert.deepEqual(tidyProblems(root), [])
+  })
   for (const [what, path, text, problem] of UNTIDY) {
     test(`reports ${what}`, () => {
       write(path, text)

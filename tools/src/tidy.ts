@@ -1,7 +1,8 @@
 /** What no other tool looks at: links, names, stray machine paths, the shape of packages. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { findFiles, readManifests } from './repository.ts'
+import { fileNameProblems, identifierProblems, proseProblems, textProblems as wordingProblems } from './words.ts'
 
 /** The command README promises and continuous integration runs. */
 const TEST_COMMAND = 'npm ci && npm test'
@@ -10,6 +11,12 @@ const TEXT: readonly string[] = ['**/*.{ts,json,md,yml,html,css,toml,sh}', '.ci/
 const VAGUE_NAMES: readonly string[] = ['utils', 'util', 'helpers', 'helper', 'misc', 'common', 'shared']
 /** A path or a host that exists on one machine only. */
 const LOCAL_PLACE = /(?<![\w.~-])\/(?:home|Users|root|work)\/\w+|registry\.npmjs\.org/
+/** Documents are for readers: what is said once need not be read twice. */
+const DOCUMENTS_KIB_MAX = 300
+/** What a user may be shown comes from here. */
+const PRODUCT = /^(?:packages|services|node|cli|sdk)\/(?!(?:.*\/)?test\/|.*\.(?:test|prop|long)\.ts$)/
+/** Rows of a run, in the words of the tests they name. */
+const RECORDS: readonly string[] = ['verify/sensitivity/results.md', 'verify/mutation/record.md']
 const LINK = /\[[^\]]*\]\((?!\w+:|#)([^)#\s]+)[^)]*\)/g
 
 /** Everything untidy below `root`, a sentence each, with the file and, where there is one, the line. */
@@ -19,6 +26,7 @@ export function tidyProblems(root: string): string[] {
     ...files.flatMap((file) => textProblems(root, file)),
     ...lockfileProblems(root),
     ...packageProblems(root),
+    ...volumeProblems(root, files),
     ...commandProblems(root),
   ]
 }
@@ -34,6 +42,7 @@ function textProblems(root: string, file: string): string[] {
   const name = basename(file).split('.')[0] ?? ''
   if (VAGUE_NAMES.includes(name)) problems.push(`${file}: name the file after what it holds.`)
   if (text !== '' && !text.endsWith('\n')) problems.push(`${file}: the last line has no line end.`)
+  problems.push(...wordProblems(file, text))
   for (const [index, line] of text.split('\n').entries()) {
     const place = `${file}:${index + 1}`
     if (LOCAL_PLACE.test(line)) problems.push(`${place}: names a place that exists on one machine only.`)
@@ -41,6 +50,23 @@ function textProblems(root: string, file: string): string[] {
     if (file.endsWith('.md')) problems.push(...linkProblems(root, file, place, line))
   }
   return problems
+}
+
+function wordProblems(file: string, text: string): string[] {
+  const problems = fileNameProblems(file)
+  if (file.endsWith('.ts')) problems.push(...identifierProblems(file, text))
+  if (file.endsWith('.ts') && PRODUCT.test(file)) problems.push(...wordingProblems(file, text))
+  if (file.endsWith('.md') && !RECORDS.includes(file)) problems.push(...proseProblems(file, text))
+  return problems
+}
+
+function volumeProblems(root: string, files: readonly string[]): string[] {
+  const documents = files.filter((file) => file.startsWith('docs/') && file.endsWith('.md'))
+  const bytes = documents.reduce((sum, file) => sum + statSync(join(root, file)).size, 0)
+  if (bytes <= DOCUMENTS_KIB_MAX * 1024) return []
+  return [
+    `docs: ${Math.ceil(bytes / 1024)} KiB of Markdown; say once what is said twice, until it is ${DOCUMENTS_KIB_MAX} KiB.`,
+  ]
 }
 
 function linkProblems(root: string, file: string, place: string, line: string): string[] {

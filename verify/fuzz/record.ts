@@ -13,7 +13,7 @@ export interface FuzzRecord {
 
 const HEAD = `# Fuzzing
 
-What meets the outside is given inputs nobody thought of, led by which parts of its code have run. To refuse is right;
+What meets the outside is given unexpected inputs, led by which parts of its code have run. To refuse is right;
 an error that is no refusal, a second without an answer, or a broken promise of the format is a find. Every find is kept in
 \`verify/fuzz/crashers\` and tried in every \`npm test\`. \`npm run fuzz -- --minutes 5 all\` adds to this table.
 

@@ -40,7 +40,7 @@ export type Task = Steps<void>
 export type Faults = Readonly<Record<string, boolean>>
 
 export interface Setup {
-  /** Everything beside the tasks' locals that decides the future: cores, books, virtual clock. */
+  /** Everything beside the tasks' locals that decides the future: cores, histories, virtual clock. */
   readonly state: unknown
   /** The code before a task's first `yield` runs during set-up, in this order. */
   readonly tasks: Readonly<Record<string, () => Task>>

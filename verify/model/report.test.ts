@@ -32,7 +32,7 @@ test('a failure is told in one line per step, with the string that replays it', 
   assert.equal(
     report(outcome, failure),
     [
-      'a bell nobody answers: unanswered after 2 steps (nobody can move any more)',
+      'a bell nobody answers: unanswered after 2 steps (no task can move any more)',
       '   1  ringer   rings',
       '   2  sleeper  wakes up: turns over',
       '  replay: ab1',

@@ -98,7 +98,7 @@ export class World {
     if (this.#thrown !== undefined) return [this.#thrown]
     const found = present(this.#setup.never?.(), '')
     if (found.length > 0 || !terminal) return found
-    const atEnd = present(this.#setup.neverAtEnd?.(), 'nobody can move any more')
+    const atEnd = present(this.#setup.neverAtEnd?.(), 'no task can move any more')
     if (atEnd.length > 0) return atEnd
     const stuck = this.#tasks.filter(({ name, pending }) => pending !== undefined && !this.#isDaemon(name))
     if (stuck.length > 0) {

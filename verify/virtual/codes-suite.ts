@@ -1,4 +1,4 @@
-/** Every code a client of a service may have to understand, each provoked once; one without a row fails. */
+/** Every code a client of a service may have to understand, each triggered once; one without a row fails. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Answer, isProblem } from './answer.ts'
@@ -40,7 +40,7 @@ export function codesSuite({ own, renamed, names, routes }: CodedService): void 
       })
   })
 
-  test('no route declares a code that is not provoked here, and none is renamed that is not', async () => {
+  test('no route declares a code that is not triggered here, and none is renamed that is not', async () => {
     assert.deepEqual([...(await declared()).keys()].sort(), Object.keys(own).sort())
     assert.deepEqual(Object.keys(names).sort(), Object.keys(renamed).sort())
   })

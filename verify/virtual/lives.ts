@@ -1,5 +1,5 @@
 /**
- * A service that lives several times on one machine, with clients and a book of what each was told.
+ * A service that lives several times on one machine, with clients and a ledger of what each was told.
  *
  *     life 1: load ── crash at a random call ──▶ life 2: everything told in life 1 holds; load ── crash ──▶ …
  *

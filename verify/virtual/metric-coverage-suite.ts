@@ -2,7 +2,7 @@
  * Everything a service counts, each metric moved by a story that provokes it. Every service gives its tables; a metric, a
  * queue or an error without a row fails.
  *
- *     story ──▶ a service in virtual time, provoked ──▶ reading ──▶ row: this metric, with these labels, is above zero
+ *     story ──▶ a service in virtual time ──▶ reading ──▶ row: this metric, with these labels, is above zero
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -94,7 +94,7 @@ export function metricCoverageSuite(service: CoveredService): void {
     for (const queue of own) assert.ok(hasRow(rows, 'queue_dropped_total', { queue }), queue)
   })
 
-  test('every error the design notes name is provoked', () => {
+  test('every error the design notes name is triggered', () => {
     for (const kind of service.errors) assert.ok(hasRow(rows, ERRORS[kind].metric), `${kind}: ${ERRORS[kind].metric}`)
   })
 }

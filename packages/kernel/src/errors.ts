@@ -80,7 +80,7 @@ export const ERRORS = {
     status: 503,
     retry: 'later',
     metric: 'storage_backoff_total',
-    when: 'The store asks for patience: it is stalled, or not ready to write.',
+    when: 'The store is stalled, or not ready to write; try again later.',
   },
   RejectPolicy: {
     code: 'reject_policy',

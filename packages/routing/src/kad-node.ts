@@ -44,10 +44,10 @@ const PEER_AGE_MS = RECORD_TTL_MS + 2 * 3_600_000
 const SWEEP_MS = 900_000
 /** So many connections in a second from one host; the library's 5 would let one machine start five processes. */
 const INBOUND_PER_HOST_S = 20
-/** Noise and yamux take some milliseconds each; a crowd at the door waits inside, not outside. */
+/** Noise and yamux take some milliseconds each; many at once wait after the handshake, not before it. */
 const PENDING_INBOUND_MAX = 100
 
-/** What the node has of its surroundings. */
+/** What the node depends on. */
 export interface KadNodeDependencies {
   readonly clock: Clock
   readonly metrics: Metrics

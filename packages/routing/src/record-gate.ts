@@ -1,4 +1,4 @@
-/** The one door through which records of others come in: verified, judged by where they point, and counted. */
+/** The one entry for records of others: verified, judged by where they point, and counted. */
 import { CairnError, type Clock, type Metrics, toCairnError } from '@cairn/kernel'
 import type { Crypto } from '@cairn/platform'
 import type { DialPolicy } from './dial-policy.ts'

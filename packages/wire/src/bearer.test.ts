@@ -129,7 +129,7 @@ describe('every deny reason', () => {
     })
   }
 
-  test('is provoked above', () => {
+  test('is triggered above', () => {
     assert.deepEqual([...new Set(DENIALS.map(([reason]) => reason))].sort(), Object.keys(DENY_REASONS).sort())
   })
 })

@@ -84,11 +84,11 @@ export function noRoomInMemory(bytesMax: number): CairnError {
 }
 
 export function noSuchObject(id: Address): CairnError {
-  return new CairnError('NotFound', `There is no object ${id} here, and nobody who has it could be asked.`)
+  return new CairnError('NotFound', `There is no object ${id} here, and no provider of it answered.`)
 }
 
 export function noSuchName(name: string): CairnError {
-  return new CairnError('NotFound', `Nobody knows the name ${JSON.stringify(name)}; commit it to the registry first.`)
+  return new CairnError('NotFound', `The name ${JSON.stringify(name)} was not found; commit it to the registry first.`)
 }
 
 /** Reading it would take too much time and memory for a request. */

@@ -54,7 +54,7 @@ export const EDGE_TOPOLOGY = defineTopology({
       from: ['listener'],
       to: ['fill-worker'],
       whenFull: '429 with Retry-After computed from the queue; `busy_rejections_total` counts it',
-      does: 'Fills: one for each key that nobody is filling yet.',
+      does: 'Fills: one for each key that is not being filled yet.',
     },
     'breaker-outcomes': {
       ...BREAKER_QUEUE,

@@ -88,6 +88,6 @@ metricCoverageSuite({
   elsewhere: BROKEN_BELOW,
 })
 
-test('every reason to refuse is provoked', () => {
+test('every reason to refuse is triggered', () => {
   for (const reason of REJECT_REASONS) assert.ok(hasRow(METRIC_ROWS, 'edge_rejects_total', { reason }), reason)
 })

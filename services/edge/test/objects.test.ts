@@ -128,7 +128,7 @@ describe('an object', () => {
     await edge.stop()
   })
 
-  test('of nobody but liars is an error before a byte, or a broken connection; nothing is kept', async () => {
+  test('of liars only is an error before a byte, or a broken connection; nothing is kept', async () => {
     const bytes = noise(300_000)
     let chunks = 0
     const spoil = (chunk: Uint8Array, path: string): Uint8Array => {

@@ -15,11 +15,11 @@ export const INDEX_CODES: Readonly<Record<string, string>> = {
 }
 
 export function noSuchName(name: string): CairnError {
-  return new CairnError('NotFound', `The name ${name} means nothing here.`)
+  return new CairnError('NotFound', `The name ${name} was not found.`)
 }
 
 export function noProviders(cid: string): CairnError {
-  return new CairnError('NotFound', `Nobody is known to hold ${cid}.`)
+  return new CairnError('NotFound', `No provider of ${cid} was found.`)
 }
 
 /** Whoever could know does not answer. */

@@ -113,12 +113,12 @@ function breakerJanitor(runtime: Runtime, parts: IndexParts, neighbours: Breaker
   }
 }
 
-function setGauges({ metrics }: Runtime, { intake, announcer, overrides: book }: IndexParts): void {
+function setGauges({ metrics }: Runtime, { intake, announcer, overrides }: IndexParts): void {
   const { waiting, working } = intake.facts()
   metrics.set('admission_inflight', waiting, { stage: 'waiting' })
   metrics.set('admission_inflight', working, { stage: 'working' })
   metrics.set('index_announced_objects', announcer.size)
-  metrics.set('index_pins', book.pins.size)
+  metrics.set('index_pins', overrides.pins.size)
 }
 
 /** Every route of the index. */
@@ -136,11 +136,11 @@ export function indexRoutes(parts: IndexParts): RouteTable {
 }
 
 /** One line: where names come from, whom it asks, and as whom it signs. */
-export function summaryOf({ names, routings, overrides: book, publisher }: IndexParts): string {
-  const source = names === undefined ? spellCount(book.names.size, 'local name') : 'names from the registry'
-  const ways = routings.length === 0 ? 'asks nobody' : `asks ${routings.map(({ name }) => name).join(', ')}`
+export function summaryOf({ names, routings, overrides, publisher }: IndexParts): string {
+  const source = names === undefined ? spellCount(overrides.names.size, 'local name') : 'names from the registry'
+  const ways = routings.length === 0 ? 'asks no other node' : `asks ${routings.map(({ name }) => name).join(', ')}`
   const signer = `${publisher.slice(0, 8)}…${publisher.slice(-4)}`
-  return `${source} · ${ways} · ${spellCount(book.pins.size, 'pin')} · signs as ${signer}`
+  return `${source} · ${ways} · ${spellCount(overrides.pins.size, 'pin')} · signs as ${signer}`
 }
 
 /** What `/readyz` says beside the conditions: reads go on while the registry is away, and it says so. */

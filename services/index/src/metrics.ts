@@ -82,17 +82,17 @@ export const INDEX_METRICS = {
   dht_errors_total: {
     type: 'counter',
     labels: ['kind'],
-    help: 'Legs that did not answer well: `timeout`, `breaker` or `io`; and lookups that found nobody, `not_found`.',
+    help: 'Legs that did not answer well: `timeout`, `breaker` or `io`; and lookups without a provider, `not_found`.',
   },
   dht_hedged_requests_total: {
     type: 'counter',
     labels: ['result'],
-    help: 'Lookups that asked more ways: those found it first (`win`), did not (`lose`), or nobody did (`tie`).',
+    help: 'Lookups that asked more ways: those found it first (`win`), did not (`lose`), or neither did (`tie`).',
   },
   dht_records_missing_total: {
     type: 'counter',
     labels: [],
-    help: 'Providers that nobody signed for, left out because `dht.accept_unsigned` is off.',
+    help: 'Providers without a signature, left out because `dht.accept_unsigned` is off.',
   },
   admission_inflight: {
     type: 'gauge',

@@ -86,17 +86,17 @@ type FacetJob = WorkQueue extends Queue<infer Item> ? Item : never
 
 export type IndexPartsHost = Pick<ServiceHost<IndexConfig>, 'platform' | 'directory' | 'config'> & IndexDependencies
 
-/** Refuses what `openParts` would refuse of the configuration, without opening the book. */
+/** Refuses what `openParts` would refuse of the configuration, without opening the overrides. */
 export async function checkParts(host: Pick<IndexPartsHost, 'platform' | 'directory' | 'config'>): Promise<void> {
   await openNames(host)
 }
 
-/** Opens the book and the ways to ask others; no task runs yet. */
+/** Opens the overrides and the ways to ask others; no task runs yet. */
 export async function openParts(host: IndexPartsHost): Promise<IndexParts> {
   const { platform, directory, storage, amnesia = false } = host
   const config = (): IndexConfig => host.config.current
   const { dht, region } = config()
-  const book = await LocalOverrides.open(platform.disk, directory)
+  const overrides = await LocalOverrides.open(platform.disk, directory)
   const idempotency = await Idempotency.open(platform.disk, directory, platform.clock)
   const reach = new DialPolicy({ allowLoopback: dht.allow_loopback })
   const { crypto, clock, metrics } = platform
@@ -110,9 +110,10 @@ export async function openParts(host: IndexPartsHost): Promise<IndexParts> {
   const local = new LocalRecords({ has: holdingsOf(platform, storage), signer, store: records })
   const names = host.names ?? (await openNames(host))
   const routings = host.routings ?? openRoutings(host, { reach, gate, local })
-  const cache = new Cache<CachedResult>(platform, () => ({ entries: config().cache.entries, isPinned: book.isPinned }))
+  const { isPinned } = overrides
+  const cache = new Cache<CachedResult>(platform, () => ({ entries: config().cache.entries, isPinned }))
   const breakers = new Breakers(platform, breakerPolicy(config()), { labelOf: slotOf, queue: 'routing-outcomes' })
-  const resolver = new Resolver(platform, { config, names, overrides: book, local, routings, breakers, cache })
+  const resolver = new Resolver(platform, { config, names, overrides, local, routings, breakers, cache })
   const intake = new LookupIntake(platform, config, resolver)
   const reindex: Queue<ReindexRequest> = openQueue(platform, INDEX_TOPOLOGY, 'reindex')
   const facets: WorkQueue = openQueue(platform, INDEX_TOPOLOGY, 'facets', (job: FacetJob) => job.cancel())
@@ -123,7 +124,7 @@ export async function openParts(host: IndexPartsHost): Promise<IndexParts> {
     config,
     names,
     routings,
-    overrides: book,
+    overrides,
     cache,
     breakers,
     intake,
@@ -142,7 +143,7 @@ export async function openParts(host: IndexPartsHost): Promise<IndexParts> {
       onHeld: (cid) => cache.forget(questionKey({ tag: 'providers', cid })),
     }),
     reindex,
-    catalogue: new NameCatalogue(names, book),
+    catalogue: new NameCatalogue(names, overrides),
     facets,
     egress,
     audit: new IndexAudit(platform, events),

@@ -7,7 +7,7 @@ import { remoteRegistry } from './upstreams.ts'
 test('a registry elsewhere that does not answer is left alone for a while, and asked again later', async () => {
   await simulate(1, async (world) => {
     const platform = world.machine('node').start()
-    const { client, janitor, close } = remoteRegistry(platform, 'http://registry.town:7073/')
+    const { client, janitor, close } = remoteRegistry(platform, 'http://registry.example:7073/')
     await using scope = new Scope(platform, 'janitor')
     scope.spawn('janitor', janitor)
     const ask = async (): Promise<string | undefined> => {

@@ -26,7 +26,7 @@ import { RegistryView } from './registry-view/registry-view.ts'
 
 // Whether this node's own storage holds an object, as far as it can be asked.
 
-/** Storage is next door; past this its answer would cost the lookup in the network its time. */
+/** Storage is a neighbour; past this its answer would cost the lookup in the network its time. */
 const STORAGE_MS = 200
 
 /** A storage that does not answer counts as one that holds nothing: others may hold it too. */
@@ -76,7 +76,7 @@ export async function openNames({
   const common = { platform, directory: `${directory}/registry`, trust }
   if (url === undefined) return registry && new RegistryView({ ...common, client: registry })
   if (trust === undefined) {
-    const detail = `registry.url names ${url}; set registry.trust_path to its trust file (\`cairn registry trust -o FILE\`, from somebody you believe).`
+    const detail = `registry.url names ${url}; set registry.trust_path to its trust file (\`cairn registry trust -o FILE\`, from an operator you trust).`
     throw new CairnError('Malformed', detail, { code: 'config' })
   }
   return new RegistryView({ ...common, ...remoteRegistry(platform, url) })
@@ -97,13 +97,13 @@ interface RoutingDependencies {
 /** The ways the configuration asks for, the preferred first. */
 export function openRoutings(
   { platform, config, identitySeed: seed, readRoots }: IndexPartsHost,
-  doors: RoutingDependencies,
+  dependencies: RoutingDependencies,
 ): readonly ProviderRouting[] {
   const { dht, announce } = config.current
   const readFile = readRoots ?? (async (path: string) => await readSmallFile(platform.disk, path))
   const routings: ProviderRouting[] = []
-  const reach = (): DialPolicy => doors.reach
-  const { gate } = doors
+  const reach = (): DialPolicy => dependencies.reach
+  const { gate } = dependencies
   if (dht.endpoints.length > 0 || announce.to.length > 0) {
     const endpoints = dht.endpoints.map((text) => new URL(text))
     const announceTo = announce.to.map(({ url, token_path: path }) => ({
@@ -116,7 +116,7 @@ export function openRoutings(
   if (dht.kad) {
     const { crypto } = platform
     const { listen, bootstrap, protocol } = dht
-    const records = doors.local.about.bind(doors.local)
+    const records = dependencies.local.about.bind(dependencies.local)
     routings.push(new KadRouting(platform, { seed, crypto, gate, reach, records, listen, bootstrap, protocol }))
   }
   return routings

@@ -1,4 +1,4 @@
-/** Every code a client of this service may have to understand, each provoked once; one without a row fails the last test. */
+/** Every code a client of this service may have to understand, each triggered once; one without a row fails the last test. */
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { CairnError } from '@cairn/kernel'
@@ -54,7 +54,7 @@ const RENAMED: Readonly<Record<keyof typeof INDEX_CODES, () => Promise<Answer>>>
   ),
   too_many_connections: of(async (service) => await service.ask('GET', `/resolve/${CID}`, { crowded: true })),
   breaker_open: failing('BreakerOpen', 'The registry has failed too often.'),
-  storage_busy: failing('StorageBusy', 'The registry asks for patience.'),
+  storage_busy: failing('StorageBusy', 'The registry is stalled.'),
   canceled: async () => {
     const service = await TestService.start({
       config: { dht: { deadline: '60s' }, ingress: { request_timeout: '60s' } },

@@ -59,7 +59,7 @@ describe('a flood', () => {
     await service.stop()
   })
 
-  test('slow lookups teach the door: who would wait longer than its budget is refused at once', async () => {
+  test('slow lookups are learned from: a request that would wait longer than its budget is refused at once', async () => {
     // The one peer there is stays open to us, though it is too slow for most.
     const config = { breaker: { trip_threshold: 1 } }
     const service = await TestService.start({ config, network: new TestNetwork([slowly(500)]) })

@@ -223,9 +223,9 @@ describe('pins', () => {
     await service.stop()
   })
 
-  test('a damaged book keeps the service from starting, and says what to do', async () => {
+  test('a damaged file of overrides keeps the service from starting, and says what to do', async () => {
     const files = { 'data/index/book.json': Buffer.from('{"v":1,"pins":["b3:no"],"names":{}}') }
-    await assert.rejects(TestService.start({ files }), /book\.json is damaged; restore it/)
+    await assert.rejects(TestService.start({ files }), /\.json is damaged; restore it/)
   })
 })
 

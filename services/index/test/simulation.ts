@@ -1,6 +1,6 @@
 /**
  * Clients that ask, pin and name at random, in a network that is late, wrong or silent, while the machine loses power
- * again and again; and a book of what each of them was told.
+ * again and again; and a ledger of what each of them was told.
  *
  *     life 1: load ── crash at a random call ──▶ life 2: every pin and name told in life 1 holds; load ── crash ──▶ …
  *

@@ -33,7 +33,7 @@ export const INTEROP_TOPOLOGY = defineTopology({
     'journal-keeper': {
       count: 1,
       criticality: 'important',
-      does: 'Forgets replay keys whose time is over and lets go of old segments once what lives in them is written again.',
+      does: 'Forgets replay keys whose time is over and drops old segments once what lives in them is written again.',
     },
     'audit-follower': {
       count: 1,

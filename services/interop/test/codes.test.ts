@@ -1,4 +1,4 @@
-/** Every reason of the table, every error kind and every metric of ours, provoked. */
+/** Every reason of the table, every error kind and every metric of ours, triggered. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'

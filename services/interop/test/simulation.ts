@@ -1,5 +1,5 @@
 /**
- * Senders and consumers at random while the machine loses power again and again, and a book of what each was told.
+ * Senders and consumers at random while the machine loses power again and again, and a ledger of what each was told.
  *
  *     life 1: load ── crash at a random call ──▶ life 2: everything told in life 1 holds; load ── crash ──▶ …
  */

@@ -26,7 +26,7 @@ function ownSigner({ ownSignerFile, isForgetful }: RegistryParts): string[] {
   if (ownSignerFile === undefined) return []
   if (!isForgetful) return [`made its own signer: ${ownSignerFile}`]
   return [
-    'its signer is in memory, where nobody can sign with it: make keys with `cairn key new` and name a file of their signer set in registry.bootstrap.trust_roots_path',
+    'its signer is in memory and cannot sign: make keys with `cairn key new` and name a file of their signer set in registry.bootstrap.trust_roots_path',
   ]
 }
 

@@ -18,7 +18,7 @@ export const REGISTRY_TOPOLOGY = defineTopology({
     publisher: {
       count: 1,
       criticality: 'important',
-      does: 'Tells the streams and the bus what was committed; nobody waits for it.',
+      does: 'Tells the streams and the bus what was committed; no commit waits for it.',
     },
     checkpointor: {
       count: 1,
@@ -28,12 +28,12 @@ export const REGISTRY_TOPOLOGY = defineTopology({
     'signed-keeper': {
       count: 1,
       criticality: 'important',
-      does: 'Keeps the newest signed checkpoint outside of the data directory as well, so that a copy that is put back is told from the log.',
+      does: 'Keeps the newest signed checkpoint outside of the data directory as well, so that a copy that is put back is recognised.',
     },
     pruner: {
       count: 1,
       criticality: 'important',
-      does: 'Removes entries that a durable checkpoint covers and retention lets go; keeps what is alive and every hash.',
+      does: 'Removes entries that a durable checkpoint covers and retention allows; keeps what is alive and every hash.',
     },
     'deep-verifier': {
       count: 1,

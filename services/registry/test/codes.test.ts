@@ -1,4 +1,4 @@
-/** Every code a client of this service may have to understand, each provoked once; one without a row fails the last tests. */
+/** Every code a client of this service may have to understand, each triggered once; one without a row fails the last tests. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'

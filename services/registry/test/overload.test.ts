@@ -1,4 +1,4 @@
-/** Every bound, every overflow policy and every error kind of the registry, each provoked once. */
+/** Every bound, every overflow policy and every error kind of the registry, each triggered once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isProblem } from '../../../verify/virtual/answer.ts'

@@ -1,5 +1,5 @@
 /**
- * Clients that propose, approve, commit and read at random while the machine loses power again and again, and a book of
+ * Clients that propose, approve, commit and read at random while the machine loses power again and again, and a ledger of
  * what each of them was told.
  *
  *     life 1: load ── crash at a random call ──▶ life 2: everything told in life 1 holds; load ── crash ──▶ …

@@ -66,7 +66,7 @@ export const STORAGE_METRICS = {
     labels: [],
     help: '1 while no garbage is collected because something of a journal, an object or a list cannot be read.',
   },
-  swept_chunks_total: { type: 'counter', labels: [], help: 'Chunks removed because nobody needs them.' },
+  swept_chunks_total: { type: 'counter', labels: [], help: 'Chunks removed because nothing refers to them.' },
   compacted_bytes_total: { type: 'counter', labels: [], help: 'Bytes freed by compaction.' },
 } as const satisfies MetricTable
 

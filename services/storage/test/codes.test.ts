@@ -1,4 +1,4 @@
-/** Every code a client of this service may have to understand, each provoked once; one without a row fails the last test. */
+/** Every code a client of this service may have to understand, each triggered once; one without a row fails the last test. */
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { addressOf, encodeManifest } from '@cairn/wire'

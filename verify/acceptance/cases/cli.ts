@@ -137,7 +137,7 @@ acceptance('cli: names as long as names can be come back', { finding: 'attack C1
   assert.equal(await readFile(world.path(`back/${'n'.repeat(255)}`), 'utf8'), '255')
 })
 
-acceptance('cli: what fails is told, not that the others were canceled', { finding: 'attack C1' }, async (world) => {
+acceptance('cli: the failure is reported, not that the others were canceled', { finding: 'attack C1' }, async (world) => {
   const node = await world.startNode()
   for (let at = 0; at < 30; at += 1) await world.write(`many/file-${at}`, String(at))
   const put = await node.cairn('put', '-q', world.path('many'))

@@ -99,7 +99,7 @@ acceptance(
 )
 
 acceptance(
-  'probes: a target that is back is asked again, however long nobody asked',
+  'probes: a target that is back is asked again, however long no request came',
   { finding: 'seed-coverage 3', limitMs: 90_000 },
   async (world) => {
     const state = { isUp: false, asked: 0 }

@@ -71,7 +71,7 @@ export function pick<T>(from: readonly T[], random: Random): T | undefined {
   return from[Math.floor(random.next() * from.length)]
 }
 
-/** In the evening: a service that has only just come back may ask for patience, and gets it. */
+/** In the evening: a service that has only just come back may answer 503, and is asked again. */
 export async function askPatiently(client: HttpClient, path: string): Promise<Answer> {
   for (const until = CLOCK.now() + EVENING_MS; ; await sleep(CLOCK, GONE_PAUSE_MS)) {
     const answer = await client.ask('GET', path)

@@ -1,4 +1,4 @@
-/** What only a real registry or a real DHT makes the index count: every label of each metric, provoked. */
+/** What only a real registry or a real DHT makes the index count: every label of each metric. */
 import { Deadline } from '@cairn/kernel'
 import { type Address, addressOf } from '@cairn/wire'
 import { Peer } from '../../../packages/routing/test/peer.ts'

@@ -26,7 +26,7 @@ const BAD_MIN = 1000
 const GOOD = 24
 
 test('bad signatures and slowloris from 64 addresses, over sockets: webhooks and reads are served, the slow are cut', async (t) => {
-  // The limits a node has by default, but for the patience with headers, which is waited for here, and with this machine.
+  // The limits a node has by default, but for the header timeout, which is waited for here, and with this machine.
   await using interop = await RealInterop.open({ ingress: { header_timeout: '1s', request_timeout: '30s' } })
   const { text } = await interop.push('{"kept":true}', '127.0.0.1')
   const { address } = JSON.parse(text) as { address: string }

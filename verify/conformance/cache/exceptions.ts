@@ -20,7 +20,7 @@ const BY_HAND: Readonly<Record<string, string>> = {
 const BY_PREFIX: readonly (readonly [prefix: RegExp, why: string])[] = [
   [
     /^stale-close-/,
-    'Nobody can pass it: the answer must come from an origin that closes without one. The edge answers 502.',
+    'No cache can pass it: the answer must come from an origin that closes without one. The edge answers 502.',
   ],
   [/Content-Security-Policy$/, 'The edge sets its own: what an upstream sends is sandboxed, whatever it asks for.'],
   [/Clear-Site-Data$/, 'It would speak for our origin, and is never handed on.'],

@@ -120,7 +120,7 @@ function fills(cores: EdgeCores, name: string, scene: Scene): Model {
     }
     const wanted = (flight: ModelFlight): boolean => flight.isAsking && !flight.isAbandoned && !flight.isOutdated
     return {
-      state: { flights, work, all, book: history },
+      state: { flights, work, all, history },
       tasks,
       daemons: Object.keys(tasks).filter((task) => task.startsWith('worker')),
       never: () => ({

@@ -42,7 +42,7 @@ function chunks(cores: EdgeCores, name: string, fillers: number): Model {
     const tasks: Record<string, () => Task> = { janitor }
     for (let count = 1; count <= fillers; count += 1) tasks[`fill-${count}`] = fill
     return {
-      state: { table, store, book: history },
+      state: { table, store, history },
       tasks,
       daemons: ['janitor'],
       never: () => ({

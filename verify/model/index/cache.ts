@@ -67,7 +67,7 @@ function keeping(cores: IndexCores, name: string, keys: readonly string[], entri
       state: {
         cache,
         clock,
-        book: history,
+        history,
         get queued() {
           return [...writes.normal]
         },

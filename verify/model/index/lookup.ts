@@ -100,7 +100,7 @@ function looking(cores: IndexCores, name: string, shape: LookupShape, deeds: rea
       return done.length >= Math.min(shape.alpha + shape.beta, names.length)
     }
     return {
-      state: { lookup, legs, book: history, ends },
+      state: { lookup, legs, history, ends },
       tasks,
       never: () => ({
         ...Object.fromEntries(history.faults.map((fault) => [fault, true])),

@@ -207,7 +207,7 @@ function receiving(cores: Cores, name: string, scene: Scene): Model {
       },
     }
     return {
-      state: { drive, book: history, shown },
+      state: { drive, history, shown },
       tasks,
       never: () => ({
         'applied-twice': new Set(world.accepted).size > 1,

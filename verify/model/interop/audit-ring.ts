@@ -122,7 +122,7 @@ function auditing(cores: InteropCores, name: string, scene: Scene): Model {
       },
     }
     return {
-      state: { durable, inLine, ring, book: history, shown },
+      state: { durable, inLine, ring, history, shown },
       tasks: {
         allower: () => world.allower(),
         denier: () => world.denier(),

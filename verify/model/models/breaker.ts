@@ -70,7 +70,7 @@ function halfOpen(cores: KernelCores, name: string, { callers, cooldowns }: Scen
     tasks['janitor'] = janitor
 
     return {
-      state: { breaker, clock, reports, book: history },
+      state: { breaker, clock, reports, history },
       tasks,
       daemons: ['janitor'],
       never: () => ({

@@ -60,7 +60,7 @@ function accounting(cores: KernelCores, name: string, { capacity, values, reader
     }
 
     return {
-      state: { broadcast, accounts, book: history },
+      state: { broadcast, accounts, history },
       tasks,
       never: () => ({ 'out-of-order': history.isOutOfOrder }),
       neverAtEnd: () => ({

@@ -56,7 +56,7 @@ function hedgedLookup(cores: KernelCores, name: string, { first, second }: { fir
     }
 
     return {
-      state: { hedge, legs, book: history },
+      state: { hedge, legs, history },
       tasks,
       never: () => ({
         'two-verdicts': history.verdicts > 1,

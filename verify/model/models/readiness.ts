@@ -30,7 +30,7 @@ function readiness(cores: KernelCores, name: string, { requests }: { requests: n
 
     return {
       state: {
-        book: history,
+        history,
         health: health.readiness,
         get phase() {
           return shutdown.phase.value

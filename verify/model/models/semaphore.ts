@@ -34,7 +34,7 @@ function permits(cores: KernelCores, name: string, scene: { permits: number; cli
     }
 
     return {
-      state: { semaphore, away, book: history },
+      state: { semaphore, away, history },
       tasks,
       never: () => ({ 'too-many-holders': history.held > scene.permits }),
       neverAtEnd: () => ({ 'permit-lost': semaphore.available !== scene.permits }),

@@ -77,7 +77,7 @@ function stopTogether(cores: KernelCores, name: string, { requests, calls }: Sce
     for (let count = 1; count <= requests; count += 1) tasks[`request-${count}`] = request
 
     return {
-      state: { services, open, book: history },
+      state: { services, open, history },
       tasks,
       never: () => ({
         'accepted-work-refused': history.refusedWhileAccepted > 0,

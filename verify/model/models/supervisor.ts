@@ -50,7 +50,7 @@ function restartWhileDraining(cores: KernelCores, name: string, { tasks: size }:
     }
 
     return {
-      state: { shutdown, book: observed },
+      state: { shutdown, history: observed },
       tasks,
       never: () => ({
         'restart-while-draining': observed.restartsDecidedWhileDraining > 0,
@@ -95,7 +95,7 @@ function crashLoop(cores: KernelCores, name: string): Model {
     }
 
     return {
-      state: { shutdown, failedAt, book: observed },
+      state: { shutdown, failedAt, history: observed },
       tasks: { flapping },
       never: () => ({
         'crash-loop-goes-on': recentFailures() > 5 && !observed.fatal,

@@ -44,7 +44,7 @@ function lastWrite(cores: KernelCores, name: string, { writes, readers }: { writ
     }
 
     return {
-      state: { watch, signal, heard, book: history },
+      state: { watch, signal, heard, history },
       tasks,
       never: () => ({ 'value-went-back': history.wentBack }),
       neverAtEnd: () => ({ 'last-write-missed': heard.some((value) => value !== writes) }),

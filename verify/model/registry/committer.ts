@@ -97,7 +97,7 @@ function committing(cores: RegistryCores, name: string, scene: Scene): Model {
     return {
       state: {
         shell: shell.state,
-        book: history,
+        history,
         heard,
         get ledger() {
           return shell.shown

@@ -108,7 +108,7 @@ export function compactionRace(cores: StoreCores, name: string, scene: Compactio
     }
 
     return {
-      state: { segments, index, ledger, book: history },
+      state: { segments, index, ledger, history },
       tasks,
       never: () => ({
         ...shelf.faults(),

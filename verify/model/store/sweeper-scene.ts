@@ -246,7 +246,7 @@ export function sweeperRace(cores: StoreCores, name: string, scene: SweeperScene
     }
 
     return {
-      state: { shell: state, book: ledger.state, round },
+      state: { shell: state, history: ledger.state, round },
       tasks,
       daemons: ['appender'],
       never: () => ledger.faults(),

@@ -96,7 +96,7 @@ export class Links {
       for (const b of to) for (const wire of [`${a} ${b}`, `${b} ${a}`]) this.#cut.delete(wire)
   }
 
-  /** What is sent to this machine waits before its door for so long. */
+  /** What is sent to this machine waits before it arrives for so long. */
   stall(machine: string, forMs: number): void {
     this.#stalledUntil.set(machine, this.#clock.now() + forMs)
   }

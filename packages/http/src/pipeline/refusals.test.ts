@@ -224,11 +224,11 @@ const CASES: readonly Case[] = [
     status: 403,
   },
   {
-    name: 'metrics from another machine by the metrics door',
+    name: 'metrics from another machine at the metrics listener',
     request: { target: '/metrics', peer: { address: '192.0.2.7', kind: 'tcp' }, listenerKind: 'metrics' },
     status: 200,
   },
-  { name: 'a service route by the metrics door', request: { listenerKind: 'metrics' }, status: 404 },
+  { name: 'a service route at the metrics listener', request: { listenerKind: 'metrics' }, status: 404 },
   {
     name: 'metrics over a Unix socket',
     request: { target: '/metrics', peer: { address: '', kind: 'unix' } },

@@ -78,7 +78,7 @@ export class Supervisor {
     return await this.#stopping
   }
 
-  /** The second signal: no more patience. */
+  /** The second signal: ends at once. */
   abort(): void {
     this.shutdown.abort()
   }

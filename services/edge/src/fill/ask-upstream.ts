@@ -65,7 +65,7 @@ export interface UpstreamRequest {
   readonly onInterim?: InterimListener | undefined
 }
 
-/** The answer; its body must be read to its end or given up, and `patience` let go after that. */
+/** The answer; its body must be read to its end or given up, and the idle timeout released after that. */
 export interface UpstreamAnswer {
   readonly head: ResponseHead
   readonly response: IncomingResponse

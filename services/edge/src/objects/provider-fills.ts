@@ -199,7 +199,7 @@ async function* chunksFrom(
   let turn = 0
   for (let at = 0; at < count; ) {
     const holder = holders[turn]
-    if (holder === undefined) throw new CairnError('Integrity', 'Nobody has all of this.', { code: 'upstream' })
+    if (holder === undefined) throw new CairnError('Integrity', 'No provider has all of this.', { code: 'upstream' })
     const { client, provider } = holder
     let bytes: Uint8Array
     try {

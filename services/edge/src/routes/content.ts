@@ -126,7 +126,7 @@ export function objectRoutes({ objects }: EdgeParts): RouteTable {
       method: 'GET',
       path: '/edge/assets/b3/:hex',
       lane: 'inline',
-      summary: 'An object, from this node or whoever has it; every byte is proved before it leaves.',
+      summary: 'An object, from this node or a provider; every byte is proved before it leaves.',
       params: z.strictObject({ hex: hexAddress }),
       responses: FILE_RESPONSES,
       errors: { ...READ_ERRORS, ...FILL_ERRORS, integrity: 502 },

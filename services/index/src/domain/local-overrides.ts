@@ -35,7 +35,7 @@ export class LocalOverrides {
     this.#values = new PersistedValue({ disk, path, encode }, pages)
   }
 
-  /** Reads the book in this directory; an empty one if there is none. A damaged one is an error: pins do not vanish silently. */
+  /** Reads the overrides in this directory; none if there is none. A damaged one is an error: pins do not vanish silently. */
   static async open(disk: Disk, directory: string): Promise<LocalOverrides> {
     const path = `${directory}/book.json`
     await makeDirectories(disk, directory)

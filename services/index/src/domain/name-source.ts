@@ -13,9 +13,9 @@ export class NameCatalogue {
   readonly #overrides: LocalOverrides
   #listed: { readonly of: NamesVersion; readonly meanings: readonly Meaning[] } | undefined
 
-  constructor(names: FollowedNames | undefined, book: LocalOverrides) {
+  constructor(names: FollowedNames | undefined, overrides: LocalOverrides) {
     this.#names = names
-    this.#overrides = book
+    this.#overrides = overrides
   }
 
   meanings(): readonly Meaning[] {

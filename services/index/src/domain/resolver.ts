@@ -74,9 +74,9 @@ export class Resolver {
   }
 
   async #findName({ name, from }: NameQuestion, deadline: Deadline, signal: AbortSignal): Promise<LookupResult> {
-    const { names, overrides: book } = this.#parts
+    const { names, overrides } = this.#parts
     if (names === undefined) {
-      const address = book.name(name)
+      const address = overrides.name(name)
       if (address === undefined) return NOTHING
       return { tag: 'name', address, source: 'db', version: undefined, proof: undefined, freshnessMs: 0 }
     }

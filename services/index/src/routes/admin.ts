@@ -27,7 +27,7 @@ export function adminRoutes(parts: IndexParts): RouteTable {
 }
 
 function pinning(parts: IndexParts, action: 'pin' | 'unpin'): RouteTable[number] {
-  const { overrides: book, events, audit, idempotency, announcer, runtime } = parts
+  const { overrides, events, audit, idempotency, announcer, runtime } = parts
   return route({
     method: 'POST',
     path: `/admin/${action}`,
@@ -43,8 +43,8 @@ function pinning(parts: IndexParts, action: 'pin' | 'unpin'): RouteTable[number]
     handler: async (context) =>
       await idempotency.once(context, async () => {
         const { cid } = context.body
-        const isChanged = action === 'pin' ? await book.pin(cid) : await book.unpin(cid)
-        runtime.metrics.set('index_pins', book.pins.size)
+        const isChanged = action === 'pin' ? await overrides.pin(cid) : await overrides.unpin(cid)
+        runtime.metrics.set('index_pins', overrides.pins.size)
         audit.note(context, action, cid, isChanged)
         if (isChanged) {
           events.publish({ topic: 'index.pin.changed', body: { cid, action, corr_id: context.corrId } })
@@ -82,7 +82,7 @@ function reindex({ reindex: queue, runtime, events, audit, idempotency }: IndexP
   })
 }
 
-function putName({ overrides: book, names, audit }: IndexParts): RouteTable[number] {
+function putName({ overrides, names, audit }: IndexParts): RouteTable[number] {
   return route({
     method: 'PUT',
     path: '/admin/names/:name',
@@ -95,14 +95,14 @@ function putName({ overrides: book, names, audit }: IndexParts): RouteTable[numb
     errors: { registry_configured: 409, limit_reached: 409, no_space: 507 },
     handler: async (context) => {
       if (names !== undefined) throw registrySpeaks()
-      const isChanged = await book.putName(context.params.name, context.body.manifest_cid)
+      const isChanged = await overrides.putName(context.params.name, context.body.manifest_cid)
       audit.note(context, 'put_name', `local:${context.params.name}`, isChanged)
       return json(200, { ok: true })
     },
   })
 }
 
-function removeName({ overrides: book, names, audit }: IndexParts): RouteTable[number] {
+function removeName({ overrides, names, audit }: IndexParts): RouteTable[number] {
   return route({
     method: 'DELETE',
     path: '/admin/names/:name',
@@ -115,7 +115,7 @@ function removeName({ overrides: book, names, audit }: IndexParts): RouteTable[n
     handler: async (context) => {
       if (names !== undefined) throw registrySpeaks()
       const { name } = context.params
-      if (!(await book.removeName(name))) throw noSuchName(name)
+      if (!(await overrides.removeName(name))) throw noSuchName(name)
       audit.note(context, 'remove_name', `local:${name}`, true)
       return empty(204)
     },

@@ -90,7 +90,7 @@ export async function openReconciler(
   return rounds(machine, new Reconciler(machine, deliveries), interval)
 }
 
-/** Round after round, later where GitHub asked for patience. */
+/** Round after round, later where GitHub asked to wait. */
 function rounds(runtime: Runtime, reconciler: Reconciler, intervalMs: number): TaskBody {
   return async ({ draining }) => {
     for (;;) {

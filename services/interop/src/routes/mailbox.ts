@@ -79,7 +79,7 @@ function consumerRoutes({ mailbox, pressure }: InteropParts): RouteTable {
     route({
       ...settling,
       path: '/mailbox/:topic/:id/ack',
-      summary: 'The message is done, durably. Only whoever holds the lease can say so.',
+      summary: 'The message is done, durably. Only the holder of the lease can say so.',
       handler: async ({ params, body }) =>
         await pressure.watched(async () => {
           mustMatch(params.id, body.id)
@@ -90,7 +90,7 @@ function consumerRoutes({ mailbox, pressure }: InteropParts): RouteTable {
     route({
       ...settling,
       path: '/mailbox/:topic/:id/nack',
-      summary: 'The message is for somebody else, at once.',
+      summary: 'Returns the message to the queue immediately.',
       handler: ({ params, body }) => {
         mustMatch(params.id, body.id)
         mailbox.nack(params.topic, body)

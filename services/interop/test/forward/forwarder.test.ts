@@ -164,7 +164,7 @@ describe('what goes wrong', () => {
     assert.equal(receiver.received.length, 3)
   })
 
-  test('what the receiver refuses is not sent again at once; 410 is the end; patience is heard', async () => {
+  test('what the receiver refuses is not sent again at once; 410 is the end; a Retry-After is obeyed', async () => {
     const cases: readonly (readonly [Answer, CairnError['kind'], RegExp])[] = [
       [{ status: 400 }, 'Conflict', /receiver's log/],
       [{ status: 410 }, 'RejectPolicy', /remove the rule/],

@@ -55,7 +55,7 @@ test('without a hook, without a token, or with GitHub off there is no task', asy
   await assert.rejects(openReconciler(world(), github({ hook: HOOK, token: { env: 'GONE' } })), /env:GONE/)
 })
 
-test('it asks every five minutes, later where GitHub wants patience, and ends with the service', async () => {
+test('it asks every five minutes, later where GitHub asks to wait, and ends with the service', async () => {
   const machine = world()
   const { clock, transport, log } = machine
   const task: TaskBody | undefined = await openReconciler(machine, github({ hook: HOOK, token: { env: 'TOKEN' } }))

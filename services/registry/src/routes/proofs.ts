@@ -44,7 +44,7 @@ export function proofRoutes(parts: RegistryParts): RouteTable {
       method: 'GET',
       path: '/registry/proof/name/:name',
       lane: 'inline',
-      summary: 'The same for what a name means now, or that it means nothing.',
+      summary: 'The same for what a name means now, or that it does not exist.',
       params: nameParams,
       query,
       responses,

@@ -164,5 +164,5 @@ async function itemAt(archive: RegistryParts['archive'], changed: number, name: 
 }
 
 function noSuchName(name: string, upTo: number): CairnError {
-  return new CairnError('NotFound', `${name} means nothing at version ${upTo}.`)
+  return new CairnError('NotFound', `${name} does not exist at version ${upTo}.`)
 }
