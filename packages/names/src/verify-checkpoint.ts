@@ -24,6 +24,8 @@ const CLOCK_SKEW_MS = 60_000
 
 export interface CheckedCheckpoint {
   readonly cosigned: { readonly count: number; readonly of: number }
+  /** Unix milliseconds at which a trusted key of the log says it signed; undefined where none says. */
+  readonly signedAtMs: number | undefined
   readonly checked: readonly Check[]
   readonly unchecked: readonly Check[]
 }
@@ -47,7 +49,12 @@ export function verifyCheckpoint(
     verifyPin(opened.checkpoint, consistency, options.pin),
   ]
   const [checked, unchecked] = [steps.filter(({ done }) => done), steps.filter(({ done }) => !done)]
-  return { cosigned, checked: checked.map(({ check }) => check), unchecked: unchecked.map(({ check }) => check) }
+  return {
+    cosigned,
+    signedAtMs: signedAtMs(opened.logSignatures),
+    checked: checked.map(({ check }) => check),
+    unchecked: unchecked.map(({ check }) => check),
+  }
 }
 
 interface CheckStep {
@@ -84,14 +91,20 @@ function verifyWitnesses(cosigned: CheckedCheckpoint['cosigned'], { witnesses }:
   throw proofRefused('witnesses', `The checkpoint is ${tally}, but the policy asks for ${witnesses.threshold}.`)
 }
 
+function signedAtMs(signatures: readonly VerifiedSignature[]): number | undefined {
+  const seconds = Math.max(0, ...signatures.map(({ timestamp }) => timestamp ?? 0))
+  return seconds === 0 ? undefined : seconds * 1000
+}
+
 function verifyAge(
   signatures: readonly VerifiedSignature[],
   { now, maxCheckpointAgeMs: limitMs }: VerifyOptions,
 ): CheckStep {
   if (limitMs === undefined) return step(false, 'age', 'How old the checkpoint is was not asked.')
-  const seconds = Math.max(...signatures.map(({ timestamp }) => timestamp ?? 0))
-  if (seconds === 0) throw proofRefused('no_timestamp', 'No key of the log states the time of this checkpoint.')
-  const ageMs = now - seconds * 1000
+  const signedAt = signedAtMs(signatures)
+  if (signedAt === undefined)
+    throw proofRefused('no_timestamp', 'No key of the log states the time of this checkpoint.')
+  const ageMs = now - signedAt
   if (ageMs < -CLOCK_SKEW_MS) {
     throw proofRefused('from_the_future', `The checkpoint is of a time ${-ageMs} ms ahead; check this machine's clock.`)
   }

@@ -28,6 +28,8 @@ export interface Provider {
   readonly record?: SignedProviderRecord
   /** Wall milliseconds when this was last confirmed: the record's issue, or the receipt of an unsigned answer. */
   readonly seenAtMs: number
+  /** Who named it here, in order: legs of lookups, or this node's own records. Whoever keeps a set fills this in. */
+  readonly sources?: readonly string[]
 }
 
 export interface FindOptions {

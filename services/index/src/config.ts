@@ -44,6 +44,16 @@ export const indexSection = section({
       reload: 'restart',
       does: 'The trust file of the registry to follow. Without it the registry of this node is believed when it is first met.',
     }),
+    max_checkpoint_age: setting(duration({ min: 1000 }), {
+      default: '5m',
+      reload: 'restart',
+      does: 'How old the newest checkpoint of the registry may be; past it `/readyz` says `stale`, and answers carry its age.',
+    }),
+    when_stale: setting(z.enum(['serve', 'refuse']), {
+      default: 'serve',
+      reload: 'restart',
+      does: 'Past that age: `serve` says what was proved, with its age; `refuse` answers 503.',
+    }),
   }),
   dht: dhtSection(),
   cache: cacheSection(),
@@ -98,7 +108,7 @@ function dhtSection() {
     quorum: setting(count(1).max(16), {
       default: 1,
       reload: 'live',
-      does: 'Signed records of different providers that satisfy a lookup.',
+      does: 'Sources (endpoints, the DHT) that have to name a signed provider before a lookup is satisfied; one that lies cannot end it alone with 2.',
     }),
     accept_unsigned: setting(z.boolean(), {
       default: false,

@@ -71,9 +71,15 @@ export async function openNames({
   config,
   registry,
 }: Pick<IndexPartsHost, 'platform' | 'directory' | 'config' | 'registry'>): Promise<FollowedNames | undefined> {
-  const { url, trust_path: path } = config.current.registry
+  const {
+    url,
+    trust_path: path,
+    max_checkpoint_age: maxCheckpointAgeMs,
+    when_stale: whenStale,
+  } = config.current.registry
   const trust = path === undefined ? undefined : await readTrust(platform.disk, path)
-  const common = { platform, directory: `${directory}/registry`, trust }
+  const age = { maxCheckpointAgeMs, refusesStale: whenStale === 'refuse' }
+  const common = { platform, directory: `${directory}/registry`, trust, ...age }
   if (url === undefined) return registry && new RegistryView({ ...common, client: registry })
   if (trust === undefined) {
     const detail = `registry.url names ${url}; set registry.trust_path to its trust file (\`cairn registry trust -o FILE\`, from an operator you trust).`

@@ -34,7 +34,7 @@ export const registrySection = section({
   checkpoint_interval: setting(duration({ min: MINUTE_MS }), {
     default: '10m',
     reload: 'restart',
-    does: 'Time between two checkpoints with a fresh time; each is an anchor for retention.',
+    does: 'Time between two checkpoints that are anchors for retention; one with a fresh time is signed at least every minute.',
     designName: 'storage.checkpoint_interval',
   }),
   pq: section({

@@ -23,7 +23,7 @@ export const REGISTRY_TOPOLOGY = defineTopology({
     checkpointor: {
       count: 1,
       criticality: 'important',
-      does: 'Asks for a checkpoint with a fresh time now and then, and offers it to the pruner as an anchor.',
+      does: 'Asks for a checkpoint with a fresh time every minute, and offers one to the pruner as an anchor now and then.',
     },
     'signed-keeper': {
       count: 1,

@@ -10,6 +10,7 @@ import { manifest } from '../../../packages/names/test/registry.ts'
 import { signer } from '../../../packages/names/test/signers.ts'
 import { fork, LyingRegistry, SIGNERS } from './lying-registry.ts'
 import { scene } from './scene.ts'
+import { MAX_CHECKPOINT_AGE_MS } from './viewing.ts'
 
 const NO_CONTEXT = { deadline: Deadline.after(new VirtualClock(), 1000) }
 
@@ -219,6 +220,29 @@ for (const { what, reason, begin } of LIES) {
     await viewing.stop()
   })
 }
+
+test('a registry that shows its last checkpoint again and again is stale: said, and answers carry the age', async () => {
+  const { registry, viewing } = await scene()
+  const wall = (): number => Math.floor(viewing.platform.clock.wall())
+  registry.log.nowMs = Math.max(registry.log.nowMs, wall()) + 1000
+  await viewing.sleep(6000)
+  assert.equal(viewing.view.readyFields()['status'], 'following')
+  const replayed = registry.log.checkpoint()
+  registry.lies.checkpoint = () => replayed
+  registry.log.setName('site@1.0', 'c')
+  await viewing.sleep(MAX_CHECKPOINT_AGE_MS + 10_000)
+  const { status, checkpoint_age_s: ageS } = viewing.view.readyFields()
+  assert.equal(status, 'stale')
+  assert.ok(Number(ageS) >= MAX_CHECKPOINT_AGE_MS / 1000)
+  const old = await viewing.resolve('site@1.0')
+  assert.ok(old.tag === 'found' && old.freshnessMs > MAX_CHECKPOINT_AGE_MS, JSON.stringify(old))
+  delete registry.lies.checkpoint
+  registry.log.nowMs += MAX_CHECKPOINT_AGE_MS
+  await viewing.reach(3)
+  assert.equal(viewing.view.readyFields()['status'], 'following')
+  assert.equal(await viewing.meaning('site@1.0', registry.log.trust()), manifest('c'))
+  await viewing.stop()
+})
 
 test('a lie is forgiven when the log is honest again, and followed from where it was', async () => {
   const { registry, viewing } = await scene()

@@ -13,6 +13,8 @@ import type { VirtualWorld } from '../../virtual/world.ts'
 export const DIRECTORY = 'data/index/registry'
 const METRICS = { ...KERNEL_METRICS, ...REGISTRY_VIEW_METRICS }
 
+export const MAX_CHECKPOINT_AGE_MS = 300_000
+
 /** Virtual: what has not come to pass by then never will. */
 const TIMEOUT_MS = 120_000
 
@@ -36,7 +38,14 @@ export class Viewing {
     this.platform = machine.start({ metrics: METRICS })
     this.#breakers = new Breakers(this.platform)
     const built = client(this.platform, this.#breakers)
-    this.view = new RegistryView({ platform: this.platform, directory: DIRECTORY, client: built, trust })
+    this.view = new RegistryView({
+      platform: this.platform,
+      directory: DIRECTORY,
+      client: built,
+      trust,
+      maxCheckpointAgeMs: MAX_CHECKPOINT_AGE_MS,
+      refusesStale: false,
+    })
     this.#supervisor = new Supervisor(this.platform, { drainDeadlineMs: 3000 })
     this.#supervisor.start('registry-follower', this.view.run)
   }

@@ -60,7 +60,7 @@ function looking(cores: IndexCores, name: string, shape: LookupShape, deeds: rea
         if (ends.length > 0) return
         if (deed === 'finds') {
           if (!history.found.includes(at)) history.found.push(at)
-          follow(core.providerFound(lookup, at, `peer-${at}`, true))
+          follow(core.providerFound(lookup, at, true))
           yield step('has no more')
         }
         if (deed === 'fails') follow(core.legFailed(lookup, at, true))

@@ -20,7 +20,7 @@ export interface LookupShape {
   readonly sources: readonly string[]
   readonly alpha: number
   readonly beta: number
-  /** Signed records of different providers that satisfy. */
+  /** Sources that have to name a provider who signed; all of them where there are fewer. */
   readonly quorum: number
   /** Attempts of one leg in all. */
   readonly tries: number
@@ -39,7 +39,7 @@ export interface LookupCore {
   readonly shape: LookupShape
   phase: LookupPhase
   readonly legs: { state: LegState; tries: number }[]
-  /** Different providers who signed. */
+  /** Sources that named somebody who signed. */
   readonly signed: Set<string>
   hasAny: boolean
   /** More ways were asked because of the delay. */
@@ -80,13 +80,14 @@ export function delayOver(lookup: LookupCore): LookupStep[] {
 }
 
 /** A leg named somebody. */
-export function providerFound(lookup: LookupCore, leg: number, id: string, isSigned: boolean): LookupStep[] {
+export function providerFound(lookup: LookupCore, leg: number, isSigned: boolean): LookupStep[] {
   if (lookup.phase.tag === 'ended') return []
   lookup.hasAny = true
   if (!isSigned) return []
-  lookup.signed.add(id)
+  const { sources, quorum } = lookup.shape
+  lookup.signed.add(sources[leg] ?? '')
   lookup.winner ??= leg
-  if (lookup.phase.tag === 'gathering' || lookup.signed.size < lookup.shape.quorum) return []
+  if (lookup.phase.tag === 'gathering' || lookup.signed.size < Math.min(quorum, new Set(sources).size)) return []
   lookup.phase = { tag: 'gathering' }
   // Nobody is asked again for something that is found.
   for (const row of lookup.legs) if (row.state === 'pausing') row.state = 'failed'

@@ -256,10 +256,11 @@ class LookupRun {
       this.#runtime.metrics.count('dht_records_missing_total')
       return
     }
-    this.#providers = mergeProviders(this.#providers, [provider])
+    const sources = [this.#legs[at]?.target ?? '']
+    this.#providers = mergeProviders(this.#providers, [{ ...provider, sources }])
     const wave = at < this.#options.policy.alpha ? 'alpha' : 'beta'
     if (isSigned) this.#foundAt[wave] ??= this.#runtime.clock.now()
-    this.#follow(core.providerFound(this.#core, at, provider.id, isSigned))
+    this.#follow(core.providerFound(this.#core, at, isSigned))
   }
 
   #report(): HedgeReport {

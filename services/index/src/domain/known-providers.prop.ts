@@ -79,3 +79,40 @@ test('the digest of a set does not know its ages', () => {
     }),
   )
 })
+
+/** What is said of one id is the same whoever says it; who says it differs. */
+const named = fc
+  .record({ who: fc.integer({ min: 0, max: 149 }), source: fc.integer({ min: 0, max: 3 }) })
+  .map(({ who, source }): Provider => {
+    const id = `peer-${String(who).padStart(3, '0')}`
+    const http = [`http://198.51.${who % 5}.${who}`]
+    return { id, http, seenAtMs: who % 7, sources: [`leg ${source}`] }
+  })
+const namedSet = fc.array(named, { maxLength: 200 }).map((list) => mergeProviders(list, []))
+
+test('merging what several sources named is commutative, associative and idempotent', () => {
+  fc.assert(
+    fc.property(namedSet, namedSet, namedSet, (a, b, c) => {
+      const ids = (set: KnownProviders): readonly string[] => set.map(({ id }) => id)
+      assert.deepEqual(ids(mergeProviders(a, b)), ids(mergeProviders(b, a)))
+      const [left, right] = [mergeProviders(mergeProviders(a, b), c), mergeProviders(a, mergeProviders(b, c))]
+      assert.deepEqual(ids(left), ids(right))
+      same(mergeProviders(left, left), left)
+    }),
+  )
+})
+
+test('however many keys a source makes up, every other source keeps its part of the places', () => {
+  const count = fc.integer({ min: 1, max: 500 })
+  fc.assert(
+    fc.property(count, fc.integer({ min: 1, max: 8 }), (forged, honest) => {
+      const of = (source: string, many: number, seenAtMs: number): Provider[] =>
+        Array.from({ length: many }, (_, at) => {
+          return { id: `${source} ${at}`, http: [`http://93.184.${at % 256}.1`], seenAtMs, sources: [source] }
+        })
+      const all = mergeProviders(of('forger', forged, 1000), of('honest', honest, 1))
+      assert.equal(all.filter(({ id }) => id.startsWith('honest')).length, honest)
+      assert.ok(all.length <= PROVIDERS_MAX)
+    }),
+  )
+})

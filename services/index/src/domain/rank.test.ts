@@ -39,6 +39,24 @@ describe('ranking', () => {
     assert.deepEqual(order([signed('c'), signed('a', 1000), signed('b')]), ['b', 'c', 'a'])
   })
 
+  test('sixty fresh keys of one source do not stand before the first of another', () => {
+    const forged = Array.from({ length: 60 }, (_, at) => ({ ...signed(`forged-${at}`), sources: ['bad'] }))
+    const honest = { ...signed('honest', 3_600_000), sources: ['good'] }
+    assert.equal(order([...forged, honest]).indexOf('honest'), 1)
+  })
+
+  test('of one source, the best of each network comes before the second of any', () => {
+    const at = (id: string, url: string, ageMs: number): Provider => ({ ...signed(id, ageMs), http: [url] })
+    const rows = [
+      at('a', 'http://93.184.216.1', 0),
+      at('b', 'http://93.184.216.2', 1000),
+      at('c', 'http://198.51.100.1', 3_600_000),
+      at('d', 'http://[2001:db8:1::1]', 1_800_000),
+      at('e', 'http://[2001:db8:1:2::1]', 0),
+    ]
+    assert.deepEqual(order(rows), ['a', 'e', 'c', 'b', 'd'])
+  })
+
   test('the faster first, as far as we measured', () => {
     const latencyMs = (id: string): number => ({ a: 600, b: 100, c: 10 })[id] ?? 0
     assert.deepEqual(order([signed('a'), signed('b'), signed('c')], { latencyMs }), ['c', 'b', 'a'])

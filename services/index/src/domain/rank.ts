@@ -9,6 +9,7 @@
 import type { Clock } from '@cairn/kernel'
 import type { Provider } from '@cairn/routing'
 import type { Address } from '@cairn/wire'
+import { fairOrder } from './fair-order.ts'
 import type { KnownProviders } from './known-providers.ts'
 
 // Providers that were reported for an object: left out of its answers for a while. Bounded; the oldest report goes first.
@@ -89,12 +90,18 @@ export interface RankOptions {
   readonly denied: readonly string[]
 }
 
-/** The best first; equal scores by id, so that the same facts give the same order everywhere. */
+/**
+ * The best first, by turns of those who named them: sixty fresh keys of one source do not stand before the first of
+ * another. Equal scores by id, so that the same facts give the same order everywhere.
+ */
 export function rankProviders(providers: KnownProviders, options: RankOptions): ScoredProvider[] {
-  return providers
-    .filter((provider) => isShown(provider, options))
-    .map((provider) => ranked(provider, options))
-    .sort(inOrder)
+  const scored = providers.filter((provider) => isShown(provider, options)).map((provider) => ranked(provider, options))
+  const [verified, unverified] = [scored.filter(isVerified), scored.filter((each) => !isVerified(each))]
+  return [verified, unverified].flatMap((each) => fairOrder(each, ({ provider }) => provider, byScore))
+}
+
+function isVerified({ class: each }: ScoredProvider): boolean {
+  return each !== 'unverified'
 }
 
 function isShown({ id, region }: Provider, { allowedRegions, denied }: RankOptions): boolean {
@@ -124,9 +131,7 @@ function classOf({ record }: Provider, isMatch: boolean, freshness: number): Ran
   return freshness >= 0.5 ? 'fresh' : 'any'
 }
 
-function inOrder(one: ScoredProvider, other: ScoredProvider): number {
-  const unverified = Number(one.class === 'unverified') - Number(other.class === 'unverified')
-  if (unverified !== 0) return unverified
+function byScore(one: ScoredProvider, other: ScoredProvider): number {
   if (one.score !== other.score) return other.score - one.score
   return one.provider.id < other.provider.id ? -1 : 1
 }

@@ -100,13 +100,15 @@ export class Resolver {
   ): Promise<LookupResult> {
     const { dht } = this.#parts.config()
     const here = await this.#known(cid, signal)
-    if (here.length >= dht.quorum) return found(here, 'db', undefined)
+    // What this node holds and was told is one source.
+    const quorum = dht.quorum - Math.min(1, here.length)
+    if (quorum === 0) return found(here, 'db', undefined)
     const policy: LookupPolicy = {
       alpha: dht.alpha,
       beta: dht.beta,
       hedgeMs: dht.hedge,
       gatherMs: dht.gather,
-      quorum: dht.quorum,
+      quorum,
       acceptUnsigned: dht.accept_unsigned,
     }
     const legs = this.#legs(cid, legsWanted(policy), passedOn === true)
@@ -125,7 +127,7 @@ export class Resolver {
     const records = await this.#parts.local.about(cid, signal)
     return mergeProviders(
       [],
-      records.map((record) => providerOf(record, wallMs)),
+      records.map((record) => ({ ...providerOf(record, wallMs), sources: [HERE] })),
     )
   }
 
@@ -153,6 +155,8 @@ function isForAll(question: LookupQuestion): boolean {
 }
 
 const TEXT = new TextDecoder()
+/** Records of this node, and those announced to it. */
+const HERE = 'here'
 
 function found(
   providers: KnownProviders,

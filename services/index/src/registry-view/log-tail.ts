@@ -76,6 +76,8 @@ export interface ProvenLog {
   readonly head: Head
   /** Undefined where retention removed the beginning of the log: then a name needs its own proof. */
   readonly state: RegistryState | undefined
+  /** When the log signed the checkpoint, by its own clock; undefined where no key that is trusted says. */
+  readonly signedAtMs: number | undefined
 }
 
 export interface LogTailOptions {
@@ -154,7 +156,7 @@ export class LogTail {
     const { client, trust, verifier, clock } = this.#options
     const note = await client.checkpoint(ask())
     const { size, root } = parseCheckpoint(parseNote(note).text)
-    verifyCheckpoint(note, undefined, trust, verifier, { now: clock.wall() })
+    const { signedAtMs } = verifyCheckpoint(note, undefined, trust, verifier, { now: clock.wall() })
     const pin: Pin = { trust, size, root, checkpoint: new TextDecoder().decode(note) }
     const known = Math.max(this.#pin?.size ?? 0, this.#frontier.size)
     if (size < known) throw refuseView('older_than_pin', `The log shows ${size} entries; ${known} were seen before.`)
@@ -163,7 +165,7 @@ export class LogTail {
     const { head, state } = this.#replay
     if (head === undefined) throw refuseView('rule_broken', 'The log is empty: it does not begin with genesis.')
     this.#pin = pin
-    return { pin, head, state }
+    return { pin, head, state, signedAtMs }
   }
 
   /** The hashes of the entries that are new, tile by tile: together with what is known they make the signed root. */

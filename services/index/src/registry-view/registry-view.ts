@@ -23,7 +23,7 @@ import {
 } from '@cairn/kernel'
 import { type Pin, parseName, type TrustFile } from '@cairn/names'
 import type { Platform } from '@cairn/platform'
-import type { Address } from '@cairn/wire'
+import { type Address, spellSeconds } from '@cairn/wire'
 import type { FollowedNames, NameAnswer } from '../domain/name-source.ts'
 import { findRefusal, LogTail, type ProvenLog, refuseView, type ViewRefusalReason } from './log-tail.ts'
 import { type CheckedNameProof, NameProofs } from './name-proofs.ts'
@@ -45,6 +45,10 @@ export interface RegistryViewOptions {
   readonly client: RegistryClient
   /** Whom to believe; undefined for the node's own registry, which is believed the first time it is met. */
   readonly trust: TrustFile | undefined
+  /** A checkpoint older than this is one that somebody holds back, or of a log that stands still. */
+  readonly maxCheckpointAgeMs: number
+  /** Answers nothing from an older one. */
+  readonly refusesStale: boolean
   /** Keeps what the client needs kept; ends with the signal. */
   readonly janitor?: (signal: AbortSignal) => Promise<void>
   /** Lets go of the client. */
@@ -87,6 +91,8 @@ export class RegistryView implements FollowedNames {
   #opened: OpenedView | undefined
   /** When the registry last showed the checkpoint that stands. */
   #confirmedAtMs = 0
+  /** The latest time the log has signed, by its own clock and by ours. */
+  #signed: { readonly atMs: number; readonly byMs: number } | undefined
 
   constructor(options: RegistryViewOptions) {
     this.#options = options
@@ -112,8 +118,12 @@ export class RegistryView implements FollowedNames {
     const standing = this.#standing.value
     const at = standing === undefined ? {} : { version: standing.head.version, entries: standing.pin.size }
     switch (status.tag) {
-      case 'following':
-        return { status: status.tag, ...at }
+      case 'following': {
+        const ageMs = this.#staleMs()
+        if (ageMs === undefined) return { status: status.tag, ...at }
+        const detail = `The newest checkpoint the registry shows is ${spellSeconds(ageMs)} old: it stands still, or somebody holds back what is new.`
+        return { status: 'stale', detail, checkpoint_age_s: Math.floor(ageMs / 1000), ...at }
+      }
       case 'starting':
       case 'unreachable':
         return { status: status.tag, detail: status.detail, ...at }
@@ -146,6 +156,9 @@ export class RegistryView implements FollowedNames {
     const opened = this.#opened
     const standing = this.#standing.value
     if (opened === undefined || standing === undefined) return { tag: 'unready', detail: this.#whyNot() }
+    const staleMs = this.#staleMs()
+    if (staleMs !== undefined && this.#options.refusesStale)
+      return { tag: 'unready', detail: `The newest checkpoint of the registry is ${spellSeconds(staleMs)} old.` }
     if (!isName(name)) return { tag: 'absent' }
     if (standing.state !== undefined && standing.state.get('name', name) === undefined) return { tag: 'absent' }
     const kept = opened.proofs.kept(name)
@@ -190,8 +203,16 @@ export class RegistryView implements FollowedNames {
 
   #answer({ item, version, proof }: CheckedNameProof, confirmedAtMs: number): NameAnswer {
     if (item === null) return { tag: 'absent' }
-    const freshnessMs = Math.max(0, this.#options.platform.clock.now() - confirmedAtMs)
+    const confirmedMs = Math.max(0, this.#options.platform.clock.now() - confirmedAtMs)
+    const freshnessMs = Math.max(confirmedMs, this.#staleMs() ?? 0)
     return { tag: 'found', address: item.manifest, version, proof, freshnessMs }
+  }
+
+  /** How old the newest checkpoint is, if that is older than it may be. */
+  #staleMs(): number | undefined {
+    if (this.#signed === undefined) return undefined
+    const ageMs = this.#options.platform.clock.wall() - this.#signed.byMs
+    return ageMs > this.#options.maxCheckpointAgeMs ? ageMs : undefined
   }
 
   #proved(): ProvenLog {
@@ -307,6 +328,10 @@ export class RegistryView implements FollowedNames {
   #adopt(standing: ProvenLog): void {
     const { clock, metrics } = this.#options.platform
     this.#confirmedAtMs = clock.now()
+    const { signedAtMs } = standing
+    // The log's clock may be ahead: what it signed is never younger than the first look that saw it.
+    if (signedAtMs !== undefined && signedAtMs > (this.#signed?.atMs ?? 0))
+      this.#signed = { atMs: signedAtMs, byMs: Math.min(signedAtMs, clock.wall()) }
     if (this.#standing.value?.pin.size === standing.pin.size) return
     this.#standing.set(standing)
     if (this.#changes.value !== standing.head.version) this.#changes.set(standing.head.version)
