@@ -38,7 +38,7 @@ const GUARDED = {
   vary: 'Accept-Encoding',
   'x-content-type-options': 'nosniff',
   'content-security-policy': "sandbox; default-src 'none'",
-  'cross-origin-resource-policy': 'cross-origin',
+  'cross-origin-resource-policy': 'same-origin',
 }
 const STORED = { location: `/o/${SMALL_ID}`, etag: `"${SMALL_ID}"`, 'content-type': 'application/json' }
 const READ = { ...GUARDED, etag: `"${SMALL_ID}"`, 'content-type': 'text/plain', 'content-length': '15' }

@@ -65,7 +65,7 @@ for (const disk of ['virtual', 'memory'] as const) {
         assert.equal(answer.headers['accept-ranges'], 'bytes')
         assert.equal(answer.headers['x-content-type-options'], 'nosniff')
         assert.equal(answer.headers['content-security-policy'], "sandbox; default-src 'none'")
-        assert.equal(answer.headers['cross-origin-resource-policy'], 'cross-origin')
+        assert.equal(answer.headers['cross-origin-resource-policy'], 'same-origin')
         assert.equal(answer.headers['content-disposition'], 'attachment')
         assert.equal(answer.headers['content-encoding'], undefined)
       }

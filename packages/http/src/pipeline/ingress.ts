@@ -16,7 +16,7 @@ import { openApi } from '../docs/openapi.ts'
 import { parseQuery } from '../request/body.ts'
 import { clientAddress, isLocal, isLoopback, proxyBlocks } from '../request/client-address.ts'
 import { CorrelationIds } from '../request/correlation.ts'
-import { preflight, refuseCrossSiteWrite } from '../request/cross-origin.ts'
+import { preflight, refuseCrossSiteEmbed, refuseCrossSiteWrite } from '../request/cross-origin.ts'
 import { type BodyDecoder, takeBody } from '../request/request-body.ts'
 import {
   checkExpectation,
@@ -208,6 +208,7 @@ export class Ingress {
     if (exchange.served?.route.limits?.admission !== 'handler') this.#admission.takeRate()
     const origins = this.#config.cors.allow_origins
     refuseCrossSiteWrite(request.method, headers, origins)
+    refuseCrossSiteEmbed(host, headers, origins)
     if (match.tag === 'unknown') throw notFound()
     if (match.tag === 'method') {
       exchange.allow = match.allow

@@ -89,6 +89,23 @@ const CASES: readonly Case[] = [
     config: { cors: { allow_origins: ['http://localhost:3000'] } },
     status: 200,
   },
+  ...['/hello', '/nowhere'].map((target) => ({
+    name: `what a page of another site embeds, ${target}`,
+    request: { target, headers: [...HOST, 'Sec-Fetch-Site', 'cross-site', 'Sec-Fetch-Dest', 'object'] },
+    status: 403,
+    code: 'cross_site',
+  })),
+  {
+    name: 'what a page of another site embeds, where an origin is listed',
+    request: { headers: [...HOST, 'Sec-Fetch-Site', 'cross-site', 'Sec-Fetch-Dest', 'image'] },
+    config: { cors: { allow_origins: ['https://app.example'] } },
+    status: 200,
+  },
+  {
+    name: 'a link from a page of another site',
+    request: { headers: [...HOST, 'Sec-Fetch-Site', 'cross-site', 'Sec-Fetch-Dest', 'document'] },
+    status: 200,
+  },
   { name: 'a cross-site read', request: { headers: [...HOST, 'Sec-Fetch-Site', 'cross-site'] }, status: 200 },
   { name: 'a same-origin write', request: post('/echo', bodyOf('x'), 'Sec-Fetch-Site', 'same-origin'), status: 200 },
   {

@@ -2,6 +2,7 @@
 import { CairnError } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
 import { empty } from '../response/message.ts'
+import { isLoopback } from './client-address.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
@@ -31,6 +32,38 @@ export function refuseCrossSiteWrite(method: string, headers: RequestHeaders, or
       code: 'cross_site',
     },
   )
+}
+
+/** Where a browser puts what it fetched: pages a user goes to, and those a script may read if its origin is listed. */
+const OWN_PAGES: readonly (string | undefined)[] = ['document', undefined]
+
+/**
+ * What a page elsewhere embeds (`<img>`, `<object>`, `<iframe>`) loads or fails, and that tells the page what this
+ * machine holds: the answer is the same whether it is there or not.
+ */
+export function refuseCrossSiteEmbed(host: string, headers: RequestHeaders, origins: readonly string[]): void {
+  if (headers.slot('sec-fetch-site') !== 'cross-site' || !isGuarded(host, origins)) return
+  if (OWN_PAGES.includes(headers.slot('sec-fetch-dest'))) return
+  const detail = 'A page of another site may not embed what this machine serves; list its origin in cors.allow_origins.'
+  throw new CairnError('Forbidden', detail, { code: 'cross_site' })
+}
+
+const RESOURCE_POLICY = 'Cross-Origin-Resource-Policy'
+
+/** The headers of an answer, as they are for a service that only its own machine reaches. */
+export function guardedHeaders(
+  headers: readonly string[],
+  host: string,
+  origins: readonly string[],
+): readonly string[] {
+  if (!isGuarded(host, origins)) return headers
+  const at = headers.indexOf(RESOURCE_POLICY)
+  return at < 0 || headers[at + 1] === 'same-origin' ? headers : headers.with(at + 1, 'same-origin')
+}
+
+/** Under the names of this machine nobody else is served, unless origins are listed. */
+function isGuarded(host: string, origins: readonly string[]): boolean {
+  return origins.length === 0 && (host === 'localhost' || isLoopback(host) || host === '[::1]')
 }
 
 /** The answer to a browser that asks before it sends. */

@@ -26,6 +26,7 @@ const REPEATABLE = [
   'x-corr-id',
   'origin',
   'sec-fetch-site',
+  'sec-fetch-dest',
   'access-control-request-method',
   'x-forwarded-for',
   'upgrade',

@@ -7,7 +7,7 @@ import type { IngressConfig } from '../pipeline/config.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
 import { AccessLog, NO_ROUTE, RequestMeter } from '../pipeline/metrics.ts'
 import { BODY_CAP } from '../request/body.ts'
-import { crossOriginHeaders } from '../request/cross-origin.ts'
+import { crossOriginHeaders, guardedHeaders } from '../request/cross-origin.ts'
 import { type CompletedResponse, problem } from './message.ts'
 
 /** What a service changes about the problems of its ingress. */
@@ -84,7 +84,8 @@ export class Responder {
   }
 
   /** The headers every answer carries; counts it. */
-  complete(exchange: Exchange, { status, headers, body, held }: IngressResponse): CompletedResponse {
+  complete(exchange: Exchange, { status, headers: given, body, held }: IngressResponse): CompletedResponse {
+    const headers = guardedHeaders(given, exchange.host, this.#origins)
     const added = ['X-Corr-ID', exchange.corrId]
     const length = isStream(body) ? undefined : lengthOf(body)
     const hasLength = length !== undefined && status !== 204 && status !== 304
