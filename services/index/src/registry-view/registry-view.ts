@@ -45,7 +45,7 @@ export interface RegistryViewOptions {
   readonly client: RegistryClient
   /** Whom to believe; undefined for the node's own registry, which is believed the first time it is met. */
   readonly trust: TrustFile | undefined
-  /** A checkpoint older than this is one that somebody holds back, or of a log that stands still. */
+  /** A checkpoint older than this is one held back on its way, or of a log that stands still. */
   readonly maxCheckpointAgeMs: number
   /** Answers nothing from an older one. */
   readonly refusesStale: boolean
@@ -121,7 +121,7 @@ export class RegistryView implements FollowedNames {
       case 'following': {
         const ageMs = this.#staleMs()
         if (ageMs === undefined) return { status: status.tag, ...at }
-        const detail = `The newest checkpoint the registry shows is ${spellSeconds(ageMs)} old: it stands still, or somebody holds back what is new.`
+        const detail = `The newest checkpoint the registry shows is ${spellSeconds(ageMs)} old: it stands still, or is held back on its way.`
         return { status: 'stale', detail, checkpoint_age_s: Math.floor(ageMs / 1000), ...at }
       }
       case 'starting':
