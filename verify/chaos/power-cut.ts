@@ -5,6 +5,8 @@
  *                          one record of every write, sync and promise
  *     for prefixes of the record, with unsynced changes kept, lost or torn:
  *         reopen ─▶ everything promised is there, nothing removed is back, nothing is there that nobody asked for
+ *     for every fifth of them: a bit of the last groups flips as well, and there is no index
+ *         reopen ─▶ what was noted as durable is named as damaged, what was not is in a cut that is reported
  *
  * A kill leaves what was written in the memory of the machine, where the next life sees it although it is not durable.
  */
@@ -14,7 +16,8 @@ import type { CrashImage } from '../virtual/disk/crash-images.ts'
 import { VirtualWorld } from '../virtual/world.ts'
 import { drawKillPlan, type KillPlan, watchNames } from './kill-plan.ts'
 import { Ledger } from './ledger.ts'
-import { checkPromises } from './promises.ts'
+import { checkNoPhantom, checkPromises } from './promises.ts'
+import { checkRotSaid, rotLastGroups } from './rot.ts'
 import { drain, find, LOAD_OPTIONS, runLoad, type StorageClass, thingOf } from './storage-load.ts'
 
 export interface Campaign {
@@ -32,6 +35,8 @@ export interface CampaignReport {
 
 const SUBSETS_MAX = 16
 const LIVES = 3
+/** The share of the states in which a bit of the last groups flips. */
+const ROTTEN = 0.2
 const LIFE_MS_MAX = 2_000
 
 interface History {
@@ -108,17 +113,23 @@ async function checkImage(
 ): Promise<void> {
   const world = new VirtualWorld(seed)
   const machine = world.machine('node', { table: image.table() })
+  const rot = random.next() < ROTTEN ? rotLastGroups(machine, random) : undefined
   // Side files are as the cut left them, damaged, or lost.
   const draw = random.next()
-  const sides = draw < 1 / 3 ? 'kept' : draw < 2 / 3 ? 'damaged' : 'lost'
+  const sides = rot !== undefined ? 'lost' : draw < 1 / 3 ? 'kept' : draw < 2 / 3 ? 'damaged' : 'lost'
   if (sides === 'damaged') machine.damageSideFiles(random)
   if (sides === 'lost') machine.loseSideFiles()
   const platform = machine.start()
-  const where = `seed ${seed}, after event ${image.prefix} (${image.fates}), side files ${sides}`
+  const where = `seed ${seed}, after event ${image.prefix} (${image.fates}), side files ${sides}${rot === undefined ? '' : `, LSN ${rot.lsn} rotten`}`
   try {
     await world.run(
       storageClass.open(platform, LOAD_OPTIONS).then(async (storage) => {
-        await checkPromises(storage, image.marks)
+        if (rot === undefined) await checkPromises(storage, image.marks)
+        else {
+          await storage.caughtUp()
+          checkRotSaid(storage, rot)
+          await checkNoPhantom(storage, image.marks)
+        }
         await checkUse(storage)
         await storage.close()
       }),

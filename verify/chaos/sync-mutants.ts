@@ -88,6 +88,30 @@ export const STORE_LIES: readonly SyncMutant[] = [
     replace: 'this.#start.directory.sync(active.file).catch(() => undefined)',
   },
   {
+    name: 'a sync counts for what is being written when it begins',
+    file: 'journal/appender.ts',
+    find: 'const { offset, lsn } = active.written',
+    replace: 'const { offset, lsn } = { offset: active.segment.size, lsn: this.#nextLsn - 1 }',
+  },
+  {
+    name: 'a sync counts for what was written while it ran',
+    file: 'journal/commit-core.ts',
+    find: 'const durable = core.syncing',
+    replace: 'const durable = [...core.syncing, ...core.unsynced.splice(0)]',
+  },
+  {
+    name: 'a cut of what may have been acknowledged is not reported',
+    file: 'journal/recovery-core.ts',
+    find: 'return { end: from, lastLsn: after, damage, cut }',
+    replace: 'return { end: from, lastLsn: after, damage, cut: undefined }',
+  },
+  {
+    name: 'what the note knows to be durable is cut',
+    file: 'journal/recovery-core.ts',
+    find: 'isAbout(note, header) ? note : undefined',
+    replace: 'undefined',
+  },
+  {
     name: 'the index learns of a group before it is synced',
     seed: 3,
     file: 'journal/appender.ts',

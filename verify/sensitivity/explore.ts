@@ -15,6 +15,7 @@ import { KERNEL } from '../model/models/cores.ts'
 import { faultNames } from '../model/outcome.ts'
 import { COMMITTER } from '../model/registry/committer.ts'
 import { REGISTRY } from '../model/registry/cores.ts'
+import { COMMIT } from '../model/store/commit.ts'
 import { COMPACTION_AND_READS } from '../model/store/compaction.ts'
 import { STORE } from '../model/store/cores.ts'
 import { DEDUPE } from '../model/store/dedupe.ts'
@@ -27,7 +28,7 @@ export type ModelGroup = 'kernel' | 'store' | 'mailbox' | 'registry' | 'index' |
 
 const GROUPS: Readonly<Record<ModelGroup, () => Promise<Model[]>>> = {
   kernel: async () => await load(KERNEL, KERNEL_SUITES),
-  store: async () => await load(STORE, [DEDUPE, PUT_AND_SWEEPER, MISSING_AND_SWEEPER, COMPACTION_AND_READS]),
+  store: async () => await load(STORE, [COMMIT, DEDUPE, PUT_AND_SWEEPER, MISSING_AND_SWEEPER, COMPACTION_AND_READS]),
   mailbox: async () => await load(MAILBOX, [LEASES]),
   registry: async () => await load(REGISTRY, [COMMITTER]),
   index: async () => await load(INDEX, [LOOKUP, CACHE]),

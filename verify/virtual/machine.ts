@@ -153,7 +153,7 @@ export class VirtualMachine {
   /** The process goes and the machine stays up: what was written is still in its memory. */
   kill(): void {
     this.#die(() => {
-      this.drive.locks.clear()
+      this.drive.processEnded()
       return 'is killed'
     })
   }

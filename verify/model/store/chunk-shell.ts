@@ -1,17 +1,14 @@
 /**
- * What the chunk store and the appender add to their cores, step for step, over a drive that remembers.
+ * What the chunk store adds to its cores, step for step, over the appender's.
  *
  *     put ─▶ presence, lease, line (one step) ─▶ appender: write ─▶ sync ─▶ index, settled, told (one step)
- *                                                     └─────────┴─ badly ─▶ all fail ─▶ a new segment
- *
- * The drive is the judge: it holds what was synced, whatever the cores believe.
  */
-import { CairnError } from '@cairn/kernel'
 import type { LeaseCore } from '../../../packages/store/src/chunk/lease-core.ts'
 import type { Presence } from '../../../packages/store/src/chunk/presence-core.ts'
-import type { CommitCore, CommitEntry, CommitStep } from '../../../packages/store/src/journal/commit-core.ts'
-import { type Steps, select, type Task } from '../model.ts'
+import type { CommitEntry } from '../../../packages/store/src/journal/commit-core.ts'
+import type { Steps, Task } from '../model.ts'
 import { type Signal, waitIn } from '../models/shell.ts'
+import { type AppenderState, createAppenderShell } from './appender-shell.ts'
 import type { StoreCores } from './cores.ts'
 
 /** One chunk is enough for every race here; objects are made of it. `deletion` removes the one that was there before. */
@@ -47,10 +44,9 @@ export interface ChunkShape {
 
 export interface ChunkState {
   now: number
-  readonly commit: CommitCore<Batch>
+  readonly appender: AppenderState<Batch, LogRecord>
   readonly presence: Presence<Write>
   readonly leases: LeaseCore
-  readonly drive: { readonly durable: LogRecord[]; written: LogRecord[] }
   isIndexed: boolean
   /** Which record of the chunk the index points to: how many there were before it. */
   chunkVersion: number
@@ -60,10 +56,6 @@ export interface ChunkState {
   objects: number
   /** The object that was there before is deleted, durably and in the index. */
   isDeleted: boolean
-  step: CommitStep<Batch> | { readonly tag: 'heal' }
-  failuresLeft: number
-  /** Grows whenever something that was in line fails. */
-  losses: number
 }
 
 export type Submitted = 'present' | 'unready' | { readonly write: Write; readonly isNew: boolean }
@@ -97,42 +89,8 @@ function isRemoval(record: LogRecord): boolean {
   return record === 'removal' || record === 'deletion'
 }
 
-function initialState({ commit, leases }: StoreCores, shape: ChunkShape): ChunkState {
-  const openedAt = shape.openedAt ?? -LEASE_TIME
-  return {
-    now: 0,
-    commit: commit.createCommit<Batch>(LIMITS),
-    presence: new Map(),
-    leases: leases.createLeases(LEASE_TIME, openedAt),
-    drive: { durable: shape.isStored ? ['chunk'] : [], written: [] },
-    isIndexed: shape.isStored,
-    chunkVersion: 0,
-    isMarked: true,
-    objects: 0,
-    isDeleted: false,
-    step: { tag: 'idle' },
-    failuresLeft: shape.failures,
-    losses: 0,
-  }
-}
-
 export function createChunkShell(cores: StoreCores, shape: ChunkShape): ChunkShell {
   const { commit, presence, leases } = cores
-  const state = initialState(cores, shape)
-
-  /** The appender takes its next group in the step in which it is woken, as the running one does. */
-  const kick = (): void => {
-    if (state.step.tag === 'idle') state.step = commit.nextStep(state.commit, ROOM)
-  }
-  const settle = (entries: readonly Write[]): void => {
-    for (const { item } of entries) item.onSettled()
-    commit.announce(entries)
-  }
-  const refused = (entries: readonly Write[]): void => {
-    state.failuresLeft -= 1
-    state.losses += 1
-    settle(entries)
-  }
   const sink = (records: readonly LogRecord[]): void => {
     for (const record of records) {
       if (record === 'object') state.objects += 1
@@ -141,53 +99,40 @@ export function createChunkShell(cores: StoreCores, shape: ChunkShape): ChunkShe
       if (record === 'chunk') added(state)
     }
   }
-
-  const work = (how: string): void => {
-    const { step, drive } = state
-    if (how === 'badly') {
-      drive.written = []
-      state.step = { tag: 'heal' }
-      refused(commit.fail(state.commit, new CairnError('StorageBusy', 'The drive refused.')))
-      return
-    }
-    if (how === 'full' && step.tag === 'write') {
-      refused(commit.refuse(state.commit, step.group, new CairnError('StorageBusy', 'The disk is full.')))
-    } else if (step.tag === 'write') {
-      drive.written.push(...step.group.map(({ item }) => item.record))
-      commit.wrote(state.commit)
-    } else if (step.tag === 'sync') {
-      drive.durable.push(...drive.written)
-      drive.written = []
-      const durable = commit.synced(state.commit)
-      sink(durable.map(({ item }) => item.record))
-      settle(durable)
-    } else if (step.tag === 'heal') {
-      commit.reopen(state.commit)
-    }
-    state.step = commit.nextStep(state.commit, ROOM)
-  }
-
-  function* appender(): Task {
-    const isBusy = (): boolean => state.step.tag !== 'idle'
-    const mayFail = (): boolean => state.failuresLeft > 0 && isBusy() && state.step.tag !== 'heal'
-    const isWrite = (): boolean => state.step.tag === 'write' && !state.step.group.every((each) => each.freesSpace)
-    for (;;) {
-      const how = yield select('writes, syncs or heals', {
-        well: isBusy,
-        badly: mayFail,
-        full: () => mayFail() && isWrite(),
-      })
-      work(how)
-    }
+  const {
+    state: atAppender,
+    appender,
+    advance,
+  } = createAppenderShell<Batch, LogRecord>(cores, {
+    limits: LIMITS,
+    segmentBytes: ROOM,
+    failures: shape.failures,
+    before: shape.isStored ? ['chunk'] : [],
+    landed: ({ record }) => record,
+    sink,
+    onSettled: (batches) => {
+      for (const { onSettled } of batches) onSettled()
+    },
+  })
+  const state: ChunkState = {
+    now: 0,
+    appender: atAppender,
+    presence: new Map(),
+    leases: leases.createLeases(LEASE_TIME, shape.openedAt ?? -LEASE_TIME),
+    isIndexed: shape.isStored,
+    chunkVersion: 0,
+    isMarked: true,
+    objects: 0,
+    isDeleted: false,
   }
 
   const submitRecord: ChunkShell['submitRecord'] = (record, lazy, onSettled) => {
-    if (state.commit.state.tag === 'broken') return 'unready'
+    if (state.appender.commit.state.tag !== 'ready') return 'unready'
     const freesSpace = isRemoval(record)
     const entry = { item: { record, onSettled }, bytes: 1, freesSpace, wantsSync: !lazy }
-    const write = commit.submit(state.commit, entry)
+    const write = commit.submit(state.appender.commit, entry)
     if (write === 'full') throw new Error('The line is long enough for everybody.')
-    kick()
+    advance()
     return write
   }
 
@@ -202,9 +147,9 @@ export function createChunkShell(cores: StoreCores, shape: ChunkShape): ChunkShe
   return {
     state,
     appender,
-    isOnDrive: () => state.drive.durable.findLast(isOfChunk) === 'chunk',
+    isOnDrive: () => state.appender.drive.durable.findLast(isOfChunk) === 'chunk',
     isStoredTwice() {
-      const log = state.drive.durable.filter(isOfChunk)
+      const log = state.appender.drive.durable.filter(isOfChunk)
       return log.some((record, at) => record === 'chunk' && log[at - 1] === 'chunk')
     },
     exists: () => presence.exists(state.presence, CHUNK, state.isIndexed),
@@ -221,7 +166,7 @@ export function createChunkShell(cores: StoreCores, shape: ChunkShape): ChunkShe
     submitRecord,
     *durable(write, { label = 'hears of it', signal } = {}) {
       write.wantsSync = true
-      kick()
+      advance()
       if (write.state.tag !== 'durable' && write.state.tag !== 'failed') {
         const options = signal === undefined ? {} : { signal }
         const waited = yield* waitIn(write.untilDurable, { label, locals: write, ...options })
@@ -230,7 +175,10 @@ export function createChunkShell(cores: StoreCores, shape: ChunkShape): ChunkShe
       return write.state.tag === 'failed' ? 'failed' : 'durable'
     },
     leaks: () => ({
-      writes: state.commit.queue.length + state.commit.writing.length,
+      writes:
+        state.appender.commit.queue.length +
+        state.appender.commit.writing.length +
+        state.appender.commit.syncing.length,
       'marks of writes under way': state.presence.size,
     }),
   }

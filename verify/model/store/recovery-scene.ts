@@ -1,7 +1,7 @@
 /**
  * A log that is written, synced and noted, ends at any moment, may rot, and is opened again.
  *
- *     writer ─▶ │ 1 │ 2 │ 3 │      one record a group; with overlap the next is written while one is synced
+ *     writer ─▶ │ 1 │ 2 │ 3 │      one record a group; with overlap others are written while one is synced
  *     syncer ─▶ ────┘ told          noter ─▶ synced.0, synced.1, behind it
  *     end: killed (all that was written is there) or powerless (what was not synced is bad, notes may be lost),
  *          and one record may have gone bad that was good ─▶ recovery
@@ -76,9 +76,12 @@ export function recoveredLog(cores: StoreCores, name: string, scene: Scene): Mod
 
     function* writer(): Task {
       for (let lsn = 2; lsn <= last; lsn += 1) {
-        const mayWrite = (): boolean => (scene.overlapsSync ? done.synced >= lsn - 2 : done.synced === lsn - 1)
-        yield wait('writes a group', () => !done.hasEnded && mayWrite(), lsn)
-        log.push({ lsn, syncedLsn: done.synced, isBad: false })
+        const mayWrite = (): boolean => scene.overlapsSync || done.synced === lsn - 1
+        yield wait('begins to write a group', () => !done.hasEnded && mayWrite(), lsn)
+        // What it says of the last sync is as old as its beginning.
+        const syncedLsn = done.synced
+        if (scene.overlapsSync) yield wait('the group is written', () => !done.hasEnded, { lsn, syncedLsn })
+        log.push({ lsn, syncedLsn, isBad: false })
       }
     }
 

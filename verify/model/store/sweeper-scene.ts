@@ -37,7 +37,7 @@ function createPromiseLedger(shell: ChunkShell, { before }: SweeperScene) {
   const committed = new Set<string>()
   const state = { promises, committed, isSweptWhilePromised: false, isRefusedWhilePromised: false }
   const running = (): Promised[] => [...promises.values()].filter(({ until }) => until > shell.state.now)
-  const { durable } = shell.state.drive
+  const { durable } = shell.state.appender.drive
   const hasObject = (): boolean => durable.includes('object') || (before !== undefined && !durable.includes('deletion'))
   return {
     state,
@@ -109,14 +109,14 @@ function createClients({ cores, shell, ledger, round }: Parts) {
   /** The look at the chunk, and in a later step the object's record, unless something was lost in between. */
   function* prepare(upload: string, lease: string): Steps<Write | undefined> {
     for (;;) {
-      const before = state.losses
+      const before = state.appender.losses
       if (!shell.willExist()) {
         ledger.refused(upload)
         return undefined
       }
       leases.keep(state.leases, lease, CHUNK)
       yield step('puts the object in line', before)
-      if (before !== state.losses) continue
+      if (before !== state.appender.losses) continue
       const write = shell.submitRecord('object', false, () => undefined)
       return write === 'unready' ? undefined : write
     }
@@ -259,7 +259,7 @@ export function sweeperRace(cores: StoreCores, name: string, scene: SweeperScene
         'leases of committed uploads': ledger.leasesLeft(),
         'leases of commits': commitLeases().length,
       }),
-      eventually: () => ({ 'the line is empty': state.commit.queue.length === 0 }),
+      eventually: () => ({ 'the line is empty': state.appender.commit.queue.length === 0 }),
     }
   }
   return { name, setup }

@@ -27,6 +27,8 @@ export class Drive {
   readonly #device: string | undefined
   readonly #base: InodeTable
   #record: DiskEvent[] = []
+  /** Where in the record the writes begin that are still under way. */
+  readonly #writing = new Map<FileNode, Set<number>>()
   #tree: FileTree
   #inodes: Inodes
 
@@ -55,6 +57,15 @@ export class Drive {
   write(file: FileNode, position: number, bytes: Uint8Array): void {
     this.#tree.write(file, position, bytes)
     this.#record.push({ tag: 'write', file: this.#inodes.of(file), position, bytes: new Uint8Array(bytes) })
+  }
+
+  /** A write of the file that takes its time: a sync that begins before it ended covers nothing of it. Returns how it ends. */
+  beginWrite(file: FileNode, position: number, bytes: Uint8Array): () => void {
+    const at = this.recorded
+    const underWay = this.#writing.get(file) ?? new Set()
+    this.#writing.set(file, underWay.add(at))
+    this.write(file, position, bytes)
+    return () => void underWay.delete(at)
   }
 
   resize(file: FileNode, length: number): void {
@@ -120,6 +131,11 @@ export class Drive {
     return this.#record.length
   }
 
+  /** How much of the record a sync of the file that begins now covers: nothing from a write on that is still under way. */
+  covered(file: FileNode): number {
+    return Math.min(this.recorded, ...(this.#writing.get(file) ?? []))
+  }
+
   synced(node: TreeNode, upTo: number): void {
     this.#record.push({ tag: 'sync', of: this.#inodes.of(node), upTo })
   }
@@ -180,8 +196,14 @@ export class Drive {
     this.#tree = tree
     this.#inodes = new Inodes(tree, ids)
     this.#record = []
-    this.locks.clear()
+    this.processEnded()
     return pending.map(({ change, at }) => `${change.tag} ${fates.get(at)?.tag}`).join(', ')
+  }
+
+  /** Nothing of it holds a lock any more, and what it was writing has been written. */
+  processEnded(): void {
+    this.locks.clear()
+    this.#writing.clear()
   }
 
   /** Every state a crash could leave, had it come after any event since the drive was last at rest. */

@@ -123,10 +123,14 @@ class VirtualFile extends Closeable implements DiskFile {
       const written = fault === undefined ? Math.min(bytes.length, room) : this.#part(fault, bytes.length)
       if (fault === 'bit-flip') flipBit(bytes, this.#mount.life.chance.next())
       if (fault === 'torn-write') tear(bytes, this.#mount.life.chance.next())
+      const failure = this.#failureOf(
+        fault,
+        written < bytes.length ? [written, bytes.length, room - written] : undefined,
+      )
+      if (failure === undefined && written > 0) return drive.beginWrite(this.#node, offset, bytes)
+      if (failure === undefined) return nothing
       if (written > 0) drive.write(this.#node, offset, bytes.subarray(0, written))
-      if (fault === 'io-error' || fault === 'torn-write') throw diskFailure('EIO', this.path)
-      if (fault === 'no-space') throw diskFailure('ENOSPC', this.path)
-      if (written < bytes.length) throw shortWrite(written, bytes.length, room - written)
+      throw failure
     })
     return offset
   }
@@ -143,7 +147,7 @@ class VirtualFile extends Closeable implements DiskFile {
 
   async sync(): Promise<void> {
     const { drive } = this.#mount
-    const upTo = drive.recorded
+    const upTo = drive.covered(this.#node)
     await this.#change('sync', this.path, [], (fault) => {
       if (fault === undefined) return () => drive.synced(this.#node, upTo)
       drive.syncFailed(this.#node, upTo)
@@ -195,6 +199,13 @@ class VirtualFile extends Closeable implements DiskFile {
       this.#failure ??= diskError(error)
       throw this.#failure
     }
+  }
+
+  /** The error of an append with this fault, or of one that stopped in the middle. */
+  #failureOf(fault: Struck, short: Parameters<typeof shortWrite> | undefined): CairnError | undefined {
+    if (fault === 'io-error' || fault === 'torn-write') return diskFailure('EIO', this.path)
+    if (fault === 'no-space') return diskFailure('ENOSPC', this.path)
+    return short === undefined ? undefined : shortWrite(...short)
   }
 
   /** How much of a failing append reaches the disk. */

@@ -10,7 +10,7 @@ export interface JournalMachine extends Runtime {
 /** What a store with an index needs of the machine; a `Platform` has it. */
 export type StoreMachine = JournalMachine
 
-/** One directory on one drive; every call waits for a permit of the drive. */
+/** One directory on one drive; every call waits for a permit of the drive, for reading or for writing. */
 export class DriveDirectory {
   readonly path: string
   readonly #disk: Disk
@@ -24,35 +24,39 @@ export class DriveDirectory {
 
   async open(name: string, mode: OpenOptions['mode']): Promise<DiskFile> {
     const open = async (): Promise<DiskFile> => await this.#disk.open(`${this.path}/${name}`, { mode })
-    return await this.#drive.run('open', open, { late: closeLate })
+    return await this.#drive.run('read', 'open', open, { late: closeLate })
   }
 
   async append(file: DiskFile, buffers: readonly Uint8Array[]): Promise<number> {
-    return await this.#drive.run('write', async () => await file.append(buffers))
+    return await this.#drive.run('write', 'write', async () => await file.append(buffers))
   }
 
   async read(file: DiskFile, position: number, into: Uint8Array): Promise<number> {
-    return await this.#drive.run('read', async () => await file.read(position, into))
+    return await this.#drive.run('read', 'read', async () => await file.read(position, into))
   }
 
   async sync(file: DiskFile): Promise<void> {
-    await this.#drive.run('sync', async () => await file.sync())
+    await this.#drive.run('write', 'sync', async () => await file.sync())
   }
 
   async truncate(file: DiskFile, length: number): Promise<void> {
-    await this.#drive.run('truncate', async () => await file.truncate(length))
+    await this.#drive.run('write', 'truncate', async () => await file.truncate(length))
   }
 
   async size(file: DiskFile): Promise<number> {
-    return await this.#drive.run('size', async () => await file.size())
+    return await this.#drive.run('read', 'size', async () => await file.size())
   }
 
   async rename(from: string, to: string): Promise<void> {
-    await this.#drive.run('rename', async () => await this.#disk.rename(`${this.path}/${from}`, `${this.path}/${to}`))
+    await this.#drive.run(
+      'write',
+      'rename',
+      async () => await this.#disk.rename(`${this.path}/${from}`, `${this.path}/${to}`),
+    )
   }
 
   async unlink(name: string): Promise<void> {
-    await this.#drive.run('unlink', async () => await this.#disk.unlink(`${this.path}/${name}`))
+    await this.#drive.run('write', 'unlink', async () => await this.#disk.unlink(`${this.path}/${name}`))
   }
 
   /**
@@ -88,15 +92,15 @@ export class DriveDirectory {
 
   /** Makes names that were added or removed durable. */
   async syncNames(): Promise<void> {
-    await this.#drive.run('sync', async () => await this.#disk.syncDirectory(this.path))
+    await this.#drive.run('write', 'sync', async () => await this.#disk.syncDirectory(this.path))
   }
 
   async list(): Promise<DiskEntry[]> {
-    return await this.#drive.run('list', async () => await this.#disk.list(this.path))
+    return await this.#drive.run('read', 'list', async () => await this.#disk.list(this.path))
   }
 
   async space(): Promise<DiskSpace> {
-    return await this.#drive.run('space', async () => await this.#disk.space(this.path))
+    return await this.#drive.run('read', 'space', async () => await this.#disk.space(this.path))
   }
 }
 
@@ -105,8 +109,10 @@ function closeLate(file: DiskFile): void {
   file.close().catch(() => undefined)
 }
 
-/** More than this many operations at once do not make a drive faster; they only make each of them later. */
-const OPERATIONS_MAX = 2
+/** More operations at once do not make a drive faster, only each of them later. The two writes are one and its sync. */
+const IN_FLIGHT_MAX = { read: 4, write: 2 } as const
+
+type Lane = keyof typeof IN_FLIGHT_MAX
 
 export interface DriveCallOptions<T> extends WaitOptions {
   /** Called with a result that came after the caller was told that the drive is stalled. */
@@ -114,14 +120,14 @@ export interface DriveCallOptions<T> extends WaitOptions {
 }
 
 /**
- * The way to one drive: two operations at a time, in the order they came. One that takes longer than `timeoutMs` is
- * given up on but not forgotten: the drive is stalled, and the operation keeps its permit, until it ends.
+ * The way to one drive: a few operations at a time, reads apart from writes, in the order they came. One that takes longer
+ * than `timeoutMs` is given up on but not forgotten: the drive is stalled, and the operation keeps its permit, until it ends.
  */
 export class Drive {
   readonly #runtime: Runtime
   readonly #timeoutMs: number
-  readonly #permits = new Semaphore(OPERATIONS_MAX)
-  #stalled = 0
+  readonly #permits = { read: new Semaphore(IN_FLIGHT_MAX.read), write: new Semaphore(IN_FLIGHT_MAX.write) }
+  readonly #stalled = { read: 0, write: 0 }
 
   constructor(runtime: Runtime, timeoutMs: number) {
     this.#runtime = runtime
@@ -129,17 +135,18 @@ export class Drive {
   }
 
   get isStalled(): boolean {
-    return this.#stalled > 0
+    return this.#stalled.read + this.#stalled.write > 0
   }
 
-  /** Runs one operation. `StorageBusy` at once while every permit is held by an operation that hangs. */
-  async run<T>(operation: string, work: () => Promise<T>, options: DriveCallOptions<T> = {}): Promise<T> {
-    if (this.#stalled >= OPERATIONS_MAX) throw stalled()
-    const permit = await this.#permits.acquire(options)
-    return await this.#timed(operation, work, permit, options)
+  /** Runs one operation. `StorageBusy` at once while every permit of its lane is held by an operation that hangs. */
+  async run<T>(lane: Lane, operation: string, work: () => Promise<T>, options: DriveCallOptions<T> = {}): Promise<T> {
+    if (this.#stalled[lane] >= IN_FLIGHT_MAX[lane]) throw stalled()
+    const permit = await this.#permits[lane].acquire(options)
+    return await this.#timed(lane, operation, work, permit, options)
   }
 
   async #timed<T>(
+    lane: Lane,
     operation: string,
     work: () => Promise<T>,
     permit: Permit,
@@ -149,14 +156,14 @@ export class Drive {
       let isLate = false
       const timer = this.#runtime.clock.timer(this.#timeoutMs, () => {
         isLate = true
-        this.#stalled += 1
+        this.#stalled[lane] += 1
         this.#runtime.metrics.count('io_timeouts_total', { op: operation })
         this.#runtime.log.warn({ operation }, 'the drive does not answer')
         reject(stalled())
       })
       const ended = (): void => {
         timer.cancel()
-        if (isLate) this.#stalled -= 1
+        if (isLate) this.#stalled[lane] -= 1
         permit[Symbol.dispose]()
       }
       Promise.try(work).then(

@@ -2,6 +2,7 @@
  * The one writer of a journal: takes what was submitted in groups, writes, syncs, and tells.
  *
  *     submit ─▶ commit-core ─▶ write group ─▶ fdatasync ─▶ sink (the index) ─▶ callers told
+ *                              write next ──────┘ overlaps: one write and one sync in flight
  *                                  └───────────┴─ any error ─▶ every caller fails ─▶ a new segment, or none is ready
  */
 import { CairnError, sleep, toCairnError, Waiters, type WaitOptions, waitIn } from '@cairn/kernel'
@@ -107,6 +108,8 @@ export interface AppenderStart {
 interface Active {
   readonly segment: Segment
   readonly file: DiskFile
+  /** How far writes have ended: the next sync covers this, and not what is in flight when it begins. */
+  written: { readonly offset: number; readonly lsn: number }
 }
 
 export class Appender {
@@ -122,12 +125,15 @@ export class Appender {
   #syncedLsn: number
   #turn = 0
   #failures = 0
-  #isRunning = false
+  /** Operations in flight, and the search for a new segment after a failure. */
+  #inFlight = 0
   #isClosed = false
 
-  constructor(start: AppenderStart, active: Active | undefined) {
+  constructor(start: AppenderStart, active: Pick<Active, 'segment' | 'file'> | undefined) {
     this.#start = start
-    this.#active = active
+    if (active !== undefined) {
+      this.#active = { ...active, written: { offset: active.segment.size, lsn: start.nextLsn - 1 } }
+    }
     this.#nextLsn = start.nextLsn
     this.#syncedLsn = start.nextLsn - 1
     this.#space = start.space
@@ -135,7 +141,7 @@ export class Appender {
 
   /** Why nothing can be written now, if nothing can. */
   get unready(): CairnError | undefined {
-    return this.#core.state.tag === 'broken' ? this.#core.state.error : undefined
+    return this.#core.state.tag === 'ready' ? undefined : this.#core.state.error
   }
 
   /**
@@ -176,9 +182,9 @@ export class Appender {
     if (entry === 'full') {
       throw new CairnError('Busy', 'Too many bytes wait to be written; try again shortly.', { retryAfterMs: 1_000 })
     }
-    this.#kick()
+    this.#advance()
     this.#turn += 1
-    return new Submission(this.#turn, entry, () => this.#kick())
+    return new Submission(this.#turn, entry, () => this.#advance())
   }
 
   /**
@@ -191,55 +197,49 @@ export class Appender {
       await this.#newSegment()
     } catch (error) {
       if (!canWait) throw error
-      this.#broke(toCairnError(error))
-      this.#launch(async () => {
-        if (await this.#heal()) await this.#run()
-        else this.#rest()
-      })
+      core.broke(this.#core, 'roll', this.#failed(error))
+      this.#advance()
     }
   }
 
   /** Finishes what is under way and writes no more. */
   async close(): Promise<void> {
     this.#isClosed = true
-    for (const entry of this.#core.unsynced) entry.wantsSync = true
-    this.#kick()
+    const { unsynced, writing, queue } = this.#core
+    for (const entry of [...unsynced, ...writing, ...queue]) entry.wantsSync = true
+    this.#advance()
     this.#stop.abort()
-    if (this.#isRunning) await waitIn(this.#idle)
+    if (this.#inFlight > 0) await waitIn(this.#idle)
     await Promise.allSettled([this.#closing, this.#active?.file.close()])
   }
 
-  #kick(): void {
-    if (!this.#isRunning) this.#launch(async () => await this.#run())
-  }
-
-  #launch(work: () => Promise<void>): void {
-    this.#isRunning = true
-    work().catch((error: unknown) => {
-      this.#settle(core.fail(this.#core, toCairnError(error)))
-      this.#start.machine.log.error({ error }, 'the appender stopped')
-    })
-  }
-
-  async #run(): Promise<void> {
+  /** Starts everything that can be started now. */
+  #advance(): void {
     for (;;) {
       const step = core.nextStep(this.#core, this.#roomBytes())
       if (step.tag === 'idle') break
-      try {
-        if (step.tag === 'write') await this.#write(step.group, step.bytes)
-        else if (step.tag === 'sync') await this.#sync()
-        else await this.#newSegment()
-      } catch (error) {
-        this.#broke(toCairnError(error))
-        if (!(await this.#heal())) break
-      }
+      if (step.tag === 'write') this.#launch('write', async () => await this.#write(step.group, step.bytes))
+      else if (step.tag === 'sync') this.#launch('sync', async () => await this.#sync())
+      else if (step.tag === 'refuse') this.#settle(core.refuse(this.#core, diskFull()))
+      else this.#launch('roll', async () => await this.#roll())
     }
-    this.#rest()
+    const failed = core.fail(this.#core)
+    if (failed !== undefined) {
+      this.#settle(failed)
+      this.#launch('roll', async () => await this.#heal())
+    }
+    if (this.#inFlight === 0) this.#idle.wakeAll(undefined)
   }
 
-  #rest(): void {
-    this.#isRunning = false
-    this.#idle.wakeAll(undefined)
+  #launch(operation: 'write' | 'sync' | 'roll', work: () => Promise<void>): void {
+    this.#inFlight += 1
+    Promise.try(work)
+      .catch((error: unknown) => core.broke(this.#core, operation, this.#failed(error)))
+      .then(() => {
+        this.#inFlight -= 1
+        this.#advance()
+      })
+      .catch((error: unknown) => this.#start.machine.log.error({ error }, 'the appender stopped'))
   }
 
   #roomBytes(): number {
@@ -252,7 +252,7 @@ export class Appender {
     if (active === undefined) throw new CairnError('Internal', 'There is no segment to write to.')
     if (group.every(({ freesSpace }) => freesSpace)) await this.makeRoom(bytes)
     else if (!(await this.#hasRoom(bytes))) {
-      this.#settle(core.refuse(this.#core, group, diskFull()))
+      core.lacksRoom(this.#core)
       return
     }
     const { segment, file } = active
@@ -267,18 +267,21 @@ export class Appender {
       item.records = records.slice(at, at + item.drafts.length)
       at += item.drafts.length
     }
+    const end = { offset: segment.size, lsn: this.#nextLsn - 1 }
     const offset = await this.#start.directory.append(file, buffers)
     if (offset !== start.offset) throw new CairnError('Internal', 'The segment is not as long as it should be.')
     room.spend(this.#space, bytes)
+    active.written = end
     core.wrote(this.#core)
   }
 
   async #sync(): Promise<void> {
     const active = this.#active
     if (active === undefined) throw new CairnError('Internal', 'There is no segment to sync.')
+    const { offset, lsn } = active.written
     await this.#start.directory.sync(active.file)
-    this.#syncedLsn = this.#nextLsn - 1
-    active.segment.end = active.segment.size
+    this.#syncedLsn = lsn
+    active.segment.end = offset
     const durable = core.synced(this.#core)
     const records = durable.flatMap(({ item }) => item.records)
     try {
@@ -288,6 +291,11 @@ export class Appender {
       this.#settle(durable)
       this.#start.onDurable(active.segment, this.#syncedLsn)
     }
+  }
+
+  async #roll(): Promise<void> {
+    await this.#newSegment()
+    core.rolled(this.#core)
   }
 
   #settle(entries: readonly core.CommitEntry<DraftBatch>[]): void {
@@ -332,7 +340,7 @@ export class Appender {
     const previous = last === undefined ? this.#start.previous : positionOf(last.segment)
     const header = {
       format: FORMAT,
-      overlapsSync: false,
+      overlapsSync: true,
       role: 'log',
       store,
       salt: machine.random.bytes(16),
@@ -343,7 +351,7 @@ export class Appender {
     } as const
     const file = await this.#create(header)
     const segment = makeSegment(machine.crypto.crc32, header, SEGMENT_HEADER_BYTES, SEGMENT_HEADER_BYTES)
-    this.#active = { segment, file }
+    this.#active = { segment, file, written: { offset: SEGMENT_HEADER_BYTES, lsn: this.#nextLsn - 1 } }
     onSegment(segment)
     if (last !== undefined) onSealed(last.segment)
     // Not waited for here: a file whose last operation hangs does not close before it ends.
@@ -361,28 +369,28 @@ export class Appender {
     }
   }
 
-  #broke(error: CairnError): void {
+  /** What the callers are told of it. */
+  #failed(error: unknown): CairnError {
     this.#start.machine.log.error({ error }, 'a write failed; the segment is sealed and a new one is needed')
     // The disk may be full; what it said last is worth nothing.
     this.#space.trustedBytes = 0
-    this.#settle(core.fail(this.#core, writeFailed(error)))
+    return writeFailed(toCairnError(error))
   }
 
-  /** Tries until a new segment proves that the drive takes writes again; false when closed first. */
-  async #heal(): Promise<boolean> {
-    for (let pauseMs = HEAL_MS_MIN; ; pauseMs = Math.min(HEAL_MS_MAX, 2 * pauseMs)) {
-      if (this.#stop.signal.aborted) return false
+  /** Tries until a new segment proves that the drive takes writes again, or the journal is closed. */
+  async #heal(): Promise<void> {
+    for (let pauseMs = HEAL_MS_MIN; !this.#stop.signal.aborted; pauseMs = Math.min(HEAL_MS_MAX, 2 * pauseMs)) {
       try {
         await this.#newSegment()
         core.reopen(this.#core)
-        return true
+        return
       } catch (error) {
         this.#start.machine.log.warn({ error }, 'no new segment yet')
       }
       try {
         await sleep(this.#start.machine.clock, pauseMs, { signal: this.#stop.signal })
       } catch {
-        return false
+        return
       }
     }
   }

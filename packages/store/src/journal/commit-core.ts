@@ -1,12 +1,20 @@
 /**
- * Group commit: which entries are written together, and what their callers learn.
+ * Group commit: which entries are written together, which are synced together, and what their callers learn.
  *
- *     submit ─▶ [ queue ] ─ take ─▶ [ writing ] ─ wrote ─▶ [ unsynced ] ─ synced ─▶ durable
- *                   │                    │                      │
- *                   └────────────────────┴── fail ──────────────┴─▶ failed, every one of them
+ *     submit ─▶ [ queue ] ─ write ─▶ [ writing ] ─ wrote ─▶ [ unsynced ] ─ sync ─▶ [ syncing ] ─ synced ─▶ durable
+ *                   │                 one group                                     one epoch
+ *                   │                     │                      │                      │
+ *                   └─────────────────────┴──────── fail ────────┴──────────────────────┴─▶ failed, every one of them
  *
- * One group is under way at a time. After a failure nothing is taken until `reopen`: what a failed file holds beyond
- * its last sync is unknown, so no entry in line behind it may go on as if it were there.
+ * At most one write and one sync are in flight, and they overlap: a sync covers what had been written when it began, its
+ * epoch, and the next group is written meanwhile. A segment is left only when neither is in flight.
+ *
+ * After an error nothing is started. What is in flight ends first: a sync that still ends well has made its epoch durable.
+ * Then everything else fails, and nothing is taken until `reopen`: what a failed file holds beyond its last good sync is
+ * unknown, so no entry in the queue behind it may go on as if it were there.
+ *
+ * Callers learn their outcome in the order of the queue. A full disk refuses a group only when all before it is durable: a
+ * put that is refused may stand behind the removal of the same id, which is still to come into force.
  */
 import { type CairnError, Waiters } from '@cairn/kernel'
 
@@ -44,19 +52,31 @@ export interface CommitLimits {
 
 export interface CommitCore<Item> {
   readonly limits: CommitLimits
-  state: { readonly tag: 'ready' } | { readonly tag: 'broken'; readonly error: CairnError }
+  /** `failing`: an operation failed while another may be in flight still. `broken`: everything failed, a new segment is needed. */
+  state: { readonly tag: 'ready' } | { readonly tag: 'failing' | 'broken'; readonly error: CairnError }
   readonly queue: CommitEntry<Item>[]
   queuedBytes: number
-  writing: CommitEntry<Item>[]
+  /** In flight to the file. */
+  writing: readonly CommitEntry<Item>[]
+  /** In the file, and not in the epoch of a sync. */
   unsynced: CommitEntry<Item>[]
   unsyncedBytes: number
+  /** The epoch of the sync in flight. */
+  syncing: readonly CommitEntry<Item>[]
+  /** A new segment is being made. */
+  isRolling: boolean
+  /** The disk has no room for the group that was to be written. */
+  isFull: boolean
 }
 
 export type CommitStep<Item> =
   | { readonly tag: 'idle' }
+  /** Syncs all that has been written. */
   | { readonly tag: 'sync' }
-  /** The segment has no room for the first in line. */
+  /** The segment has no room for the first in the queue, and nothing in it is in flight. */
   | { readonly tag: 'roll' }
+  /** The disk has no room, and all that came before is durable. */
+  | { readonly tag: 'refuse' }
   | { readonly tag: 'write'; readonly group: readonly CommitEntry<Item>[]; readonly bytes: number }
 
 export interface NewCommitEntry<Item> {
@@ -67,7 +87,18 @@ export interface NewCommitEntry<Item> {
 }
 
 export function createCommit<Item>(limits: CommitLimits): CommitCore<Item> {
-  return { limits, state: { tag: 'ready' }, queue: [], queuedBytes: 0, writing: [], unsynced: [], unsyncedBytes: 0 }
+  return {
+    limits,
+    state: { tag: 'ready' },
+    queue: [],
+    queuedBytes: 0,
+    writing: [],
+    unsynced: [],
+    unsyncedBytes: 0,
+    syncing: [],
+    isRolling: false,
+    isFull: false,
+  }
 }
 
 /** Puts the entry in line; `full` leaves it with the caller. */
@@ -86,15 +117,34 @@ export function submit<Item>(core: CommitCore<Item>, entry: NewCommitEntry<Item>
   return added
 }
 
-/** What the appender does next, with `room` bytes left in its segment. Takes the group it returns. */
+/**
+ * What is started next, with `room` bytes left in the segment; it is in flight from this call on. To be asked again until
+ * it is `idle`, and whenever something was submitted or ended.
+ */
 export function nextStep<Item>(core: CommitCore<Item>, room: number): CommitStep<Item> {
-  if (core.state.tag === 'broken' || core.writing.length > 0) return { tag: 'idle' }
-  const isPressing = core.unsyncedBytes >= core.limits.unsyncedBytesMax || core.unsynced.some((each) => each.wantsSync)
-  if (isPressing) return { tag: 'sync' }
+  if (core.state.tag !== 'ready' || core.isRolling) return { tag: 'idle' }
+  if (core.syncing.length === 0 && core.unsynced.length > 0 && isPressing(core, room)) {
+    core.syncing = core.unsynced
+    core.unsynced = []
+    core.unsyncedBytes = 0
+    return { tag: 'sync' }
+  }
+  if (core.isFull) return core.unsynced.length + core.syncing.length > 0 ? { tag: 'idle' } : { tag: 'refuse' }
   const first = core.queue[0]
-  if (first === undefined) return { tag: 'idle' }
-  if (first.bytes > room) return core.unsynced.length > 0 ? { tag: 'sync' } : { tag: 'roll' }
-  return take(core, room)
+  if (first === undefined || core.writing.length > 0) return { tag: 'idle' }
+  if (core.unsyncedBytes >= core.limits.unsyncedBytesMax) return { tag: 'idle' }
+  if (first.bytes <= room) return take(core, room)
+  if (core.unsynced.length > 0 || core.syncing.length > 0) return { tag: 'idle' }
+  core.isRolling = true
+  return { tag: 'roll' }
+}
+
+/** A caller waits, too much lies unsynced, or what comes next must wait until all of it is durable: a refusal, a new segment. */
+function isPressing<Item>(core: CommitCore<Item>, room: number): boolean {
+  if (core.isFull) return true
+  if (core.unsyncedBytes >= core.limits.unsyncedBytesMax || core.unsynced.some((each) => each.wantsSync)) return true
+  const first = core.queue[0]
+  return first !== undefined && first.bytes > room && core.writing.length === 0
 }
 
 function take<Item>(core: CommitCore<Item>, room: number): CommitStep<Item> {
@@ -126,13 +176,17 @@ export function wrote<Item>(core: CommitCore<Item>): void {
   for (const entry of written) entry.untilWritten.wakeAll(undefined)
 }
 
-/** Everything written is durable; returns it in order. Waiters are woken by `announce`, once the index knows. */
+/** The epoch of the sync is durable; returns it in order. Waiters are woken by `announce`, once the index knows. */
 export function synced<Item>(core: CommitCore<Item>): readonly CommitEntry<Item>[] {
-  const durable = core.unsynced
-  core.unsynced = []
-  core.unsyncedBytes = 0
+  const durable = core.syncing
+  core.syncing = []
   for (const entry of durable) entry.state = { tag: 'durable' }
   return durable
+}
+
+/** The segment was left for a new one. */
+export function rolled<Item>(core: CommitCore<Item>): void {
+  core.isRolling = false
 }
 
 /** Wakes the callers that wait for these entries. */
@@ -143,32 +197,56 @@ export function announce<Item>(entries: readonly CommitEntry<Item>[]): void {
   }
 }
 
-/** Everything that is not durable fails, in the order it came; returns it. Nothing is taken before `reopen`. */
-export function fail<Item>(core: CommitCore<Item>, error: CairnError): readonly CommitEntry<Item>[] {
+/** The operation in flight failed; the other one, if there is one, is waited for before anything is settled. */
+export function broke<Item>(core: CommitCore<Item>, operation: 'write' | 'sync' | 'roll', error: CairnError): void {
+  if (core.state.tag === 'ready') core.state = { tag: 'failing', error }
+  if (operation === 'roll') core.isRolling = false
+  if (operation === 'write') {
+    core.unsynced.push(...core.writing)
+    core.writing = []
+  }
+  if (operation === 'sync') {
+    core.unsynced.unshift(...core.syncing)
+    core.syncing = []
+  }
+}
+
+/**
+ * Fails everything that is not durable, once nothing is in flight; returns it in the order it came. `undefined` if there
+ * was no error, or something is in flight. Nothing is taken before `reopen`.
+ */
+export function fail<Item>(core: CommitCore<Item>): readonly CommitEntry<Item>[] | undefined {
+  if (core.state.tag !== 'failing' || core.writing.length > 0 || core.syncing.length > 0) return undefined
+  const { error } = core.state
   core.state = { tag: 'broken', error }
-  const failed = [...core.unsynced, ...core.writing, ...core.queue]
+  const failed = [...core.unsynced, ...core.queue]
   core.unsynced = []
   core.unsyncedBytes = 0
-  core.writing = []
   core.queue.length = 0
   core.queuedBytes = 0
+  core.isFull = false
   for (const entry of failed) entry.state = { tag: 'failed', error }
   return failed
 }
 
-/** There is no room but the reserve: everything queued that needs more of it fails, so that none goes on without the other. */
-export function refuse<Item>(
-  core: CommitCore<Item>,
-  group: readonly CommitEntry<Item>[],
-  error: CairnError,
-): CommitEntry<Item>[] {
-  const line = [...group, ...core.queue]
-  const refused = line.filter((entry) => !entry.freesSpace)
-  const kept = line.filter((entry) => entry.freesSpace)
+/** There is no room but the reserve for the group that was taken: it goes back into the queue, to be refused in its turn. */
+export function lacksRoom<Item>(core: CommitCore<Item>): void {
+  core.isFull = true
+  core.queue.unshift(...core.writing)
+  for (const entry of core.writing) {
+    entry.state = { tag: 'queued' }
+    core.queuedBytes += entry.bytes
+  }
   core.writing = []
+}
+
+/** Everything queued that needs more than the reserve fails, so that none goes on without the other; returns it. */
+export function refuse<Item>(core: CommitCore<Item>, error: CairnError): CommitEntry<Item>[] {
+  const refused = core.queue.filter((entry) => !entry.freesSpace)
+  const kept = core.queue.filter((entry) => entry.freesSpace)
+  core.isFull = false
   core.queue.splice(0, core.queue.length, ...kept)
   core.queuedBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0)
-  for (const entry of kept) entry.state = { tag: 'queued' }
   for (const entry of refused) entry.state = { tag: 'failed', error }
   return refused
 }

@@ -6,7 +6,7 @@
  *     0000000008.seg      │ header │ record │ record │                     compacted: copies, with the LSN they had
  *
  *     append ─▶ fdatasync ─▶ sink: the index, in memory ─▶ acknowledged
- *                   └─ one group under way; records that come meanwhile are the next group
+ *                   └─ one sync in flight; the next group is written meanwhile
  *
  * Never true here:
  *   – a record was acknowledged, and is not below a sync that returned;

@@ -1,7 +1,7 @@
 /**
  * What of a segment counts when it is opened again.
  *
- *     one group under way at a time (format 1, and format 2 without the flag):
+ *     write and sync in turn (format 1, and format 2 without the flag):
  *
  *     │ synced │ synced │ synced │ group under way when the power went │
  *     ······ known durable ▲      ok   ok   ✗   ok                       ✗: cut here, and reported
@@ -15,7 +15,7 @@
  * A record carries the LSN that was durable when it was written. So a bad place with a later record that knows of
  * something durable past the last good LSN before it had itself been durable: that is damage, in either kind of segment.
  * So is a bad place below what is known to be durable: by the note, by whose views were durable, or by the header of the
- * next segment. The last group has no later record, and with overlap the last two have none that knows of them: of these
+ * next segment. The last epoch has no later record, and with overlap the last two have none that knows of them: of these
  * the note alone can tell rot from what was never synced. It is written behind the acknowledgement and may be a little
  * old, so what is cut above it may have been acknowledged, and each cut is reported.
  */

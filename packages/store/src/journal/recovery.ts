@@ -35,7 +35,7 @@ export interface LogCut extends Cut {
 export interface Recovered {
   readonly store: Uint8Array | undefined
   readonly segments: readonly Segment[]
-  /** Goes on taking records; absent in a new journal, after damage, and where the newest segment has an older format. */
+  /** Goes on taking records; absent in a new journal, after damage, and where the newest segment has an older format or may not overlap. */
   readonly active: { readonly segment: Segment; readonly file: DiskFile } | undefined
   /** Where the log ends. */
   readonly end: Position | undefined
@@ -176,7 +176,8 @@ async function recoverActive(
     reportCut(machine, cut)
     if (isFitted) segment.size = verdict.end
     else segment.end = Math.min(segment.end, segment.size)
-    if (isFitted && segment.format === FORMAT) return { file, highestLsn, cut }
+    // What is written to it now overlaps syncs, and its header must say so.
+    if (isFitted && segment.format === FORMAT && segment.header.overlapsSync) return { file, highestLsn, cut }
     const { number, damage } = segment
     if (damage.length > 0)
       machine.log.error({ segment: number, damage }, 'the end of the log is damaged; a new segment begins')
