@@ -28,6 +28,10 @@ const at = (path: string, ...sources: readonly string[]): Sample[] => sources.ma
 const PAUSE = 'declare const pause: () => Promise<number>\n'
 const LINES = (count: number): string => `export const sizes: readonly number[] = [\n${'  1,\n'.repeat(count - 2)}]\n`
 const CLASS = (body: string): string => `${PAUSE}export class Sample {\n  total = 0\n  ${body}\n}\n`
+const MAP = (body: string): string =>
+  `${PAUSE}export async function add(totals: Map<string, number>, key: string): Promise<void> {\n  ${body}\n}\n`
+const LINE = (body: string): string =>
+  `${PAUSE}export class Sample {\n  readonly line: number[] = []\n  async add(): Promise<void> {\n    ${body}\n  }\n}\n`
 
 const PROMISE_SAMPLES: Readonly<Record<string, RuleSamples>> = {
   'typescript/no-floating-promises': {
@@ -387,6 +391,7 @@ const CAIRN_SAMPLES: Readonly<Record<string, RuleSamples>> = {
       CLASS(
         'async add(): Promise<void> {\n    const before = this.total\n    await pause()\n    this.total = before + 1\n  }',
       ),
+      `${PAUSE}export async function add(sum: { total: number }): Promise<void> {\n  const before = sum.total\n  await pause()\n  sum.total = before + 1\n}\n`,
       `${PAUSE}export async function add(): Promise<number> {\n  let total = 0\n  const step = async (): Promise<void> => {\n    total += await pause()\n  }\n  await Promise.all([step(), step()])\n  return total\n}\n`,
     ),
     good: at(
@@ -398,6 +403,27 @@ const CAIRN_SAMPLES: Readonly<Record<string, RuleSamples>> = {
         'async add(): Promise<void> {\n    await pause()\n    const now = this.total\n    this.total = now + 1\n  }',
       ),
       `${PAUSE}export async function add(): Promise<number> {\n  let total = 0\n  total += await pause()\n  return total\n}\n`,
+      `${PAUSE}export async function add(): Promise<number> {\n  const sum = { total: 0 }\n  sum.total += await pause()\n  return sum.total\n}\n`,
+    ),
+  },
+  'cairn/check-then-act': {
+    bad: at(
+      PRODUCT,
+      MAP('const before = totals.get(key) ?? 0\n  await pause()\n  totals.set(key, before + 1)'),
+      MAP('if (!totals.has(key)) totals.set(key, await pause())'),
+      MAP('if (totals.has(key)) return\n  await pause()\n  totals.set(key, 1)'),
+      LINE('if (this.line.length >= 2) return\n    await pause()\n    this.line.push(1)'),
+      LINE('if (this.line.length < 2) {\n      await pause()\n      this.line.push(1)\n    }'),
+      LINE('const isFull = this.line.length >= 2\n    await pause()\n    if (!isFull) this.line.push(1)'),
+    ),
+    good: at(
+      PRODUCT,
+      MAP('const more = await pause()\n  totals.set(key, (totals.get(key) ?? 0) + more)'),
+      MAP('if (totals.has(key)) return\n  await pause()\n  if (!totals.has(key)) totals.set(key, 1)'),
+      MAP('if (totals.has(key)) {\n    await pause()\n    return\n  }\n  totals.set(key, 1)'),
+      LINE('await pause()\n    if (this.line.length < 2) this.line.push(1)'),
+      LINE('if (this.line.length < 2) this.line.push(1)\n    await pause()'),
+      `${PAUSE}export async function collect(): Promise<number[]> {\n  const line: number[] = []\n  while (line.length < 2) line.push(await pause())\n  return line\n}\n`,
     ),
   },
   'cairn/no-double-assertion': {

@@ -54,12 +54,7 @@ describe('tidy', () => {
       'export {}\n',
       /"town" in the name/,
     ],
-    [
-      'an identifier that is',
-      'packages/kernel/src/a.ts',
-      'export const doorsOf = 1\n',
-      /a\.ts:1: "doors" in the name/,
-    ],
+    ['an identifier that is', 'packages/kernel/src/a.ts', 'export const doorsOf = 1\n', /a\.ts:1: "doors" in the name/],
     ['one in the plural', 'verify/a.ts', '\nconst clerks = 1\n', /verify\/a\.ts:2: "clerks"/],
     ['people in prose', 'docs/a.md', 'One.\nNobody waits.\n', /^docs\/a\.md:2: "nobody"; say/],
     [

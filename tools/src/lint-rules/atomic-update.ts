@@ -5,10 +5,26 @@
  *   this.total = this.total + (await cost())             the same, spelled out
  *   if (this.page === undefined) this.page = await load()     two callers both load
  *   const total = this.total; await pause(); this.total = total + 1
+ *   const total = counters.total; await pause(); counters.total = total + 1     a field of an object that came in
  *
- * A local that no inner function captures cannot be changed by anyone else during the wait, and is not reported.
+ * A local that no inner function captures, and an object made here, cannot be changed by anyone else during the wait and
+ * are not reported. Maps, sets and arrays are for `check-then-act.ts`.
  */
-import { bare, type Context, enclosingFunction, type Kind, type Node, type Rule, rule } from './rule.ts'
+import {
+  bare,
+  type Context,
+  childrenOf,
+  enclosingFunction,
+  isAfter,
+  isInside,
+  isSharedObject,
+  type Kind,
+  type Node,
+  type Rule,
+  rule,
+  textOf,
+  variableOf,
+} from './rule.ts'
 
 type Assignment = Kind<'AssignmentExpression'>
 
@@ -50,19 +66,11 @@ function isStale(context: Context, assignment: Assignment, target: string, await
 /** Whether anyone but this function can write the target while it waits. */
 function isShared(context: Context, target: Node): boolean {
   const owner = bare(target)
-  if (owner.type === 'MemberExpression') {
-    const object = bare(owner.object)
-    return object.type === 'ThisExpression' || isShared(context, object)
-  }
+  if (owner.type === 'MemberExpression') return isSharedObject(context, owner.object)
   if (owner.type !== 'Identifier') return false
+  const variable = variableOf(context, owner)
   const here = enclosingFunction(owner)
-  for (let scope = context.sourceCode.getScope(owner); ; scope = scope.upper) {
-    const variable = scope.set.get(owner.name)
-    if (variable !== undefined) {
-      return variable.references.some(({ identifier }) => enclosingFunction(identifier) !== here)
-    }
-    if (scope.upper === null) return true
-  }
+  return variable?.references.some(({ identifier }) => enclosingFunction(identifier) !== here) ?? true
 }
 
 /** Whether the assignment runs only because of what an enclosing `if`, loop or `&&` read from the target. */
@@ -111,18 +119,3 @@ function mentions(context: Context, root: Node, target: string): Node[] {
   visit(root)
   return found
 }
-
-function childrenOf(context: Context, node: Node): Node[] {
-  const children: Node[] = []
-  const fields: Readonly<Record<string, unknown>> = { ...node }
-  for (const key of context.sourceCode.visitorKeys[node.type] ?? []) {
-    const field = fields[key]
-    for (const child of Array.isArray(field) ? field : [field]) if (isNode(child)) children.push(child)
-  }
-  return children
-}
-
-const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && 'type' in value
-const textOf = (context: Context, node: Node): string => context.sourceCode.getText(bare(node))
-const isInside = (inner: Node, outer: Node): boolean => inner.start >= outer.start && inner.end <= outer.end
-const isAfter = (node: Node, earlier: Node | undefined): boolean => earlier !== undefined && node.start >= earlier.end

@@ -2,6 +2,7 @@
 import { layers } from '../layers.ts'
 import { noAmbientRandomness, noAmbientTime, noProcessEvents, noRace } from './ambient.ts'
 import { atomicUpdate } from './atomic-update.ts'
+import { checkThenAct } from './check-then-act.ts'
 import { noDoubleAssertion } from './double-assertion.ts'
 import { noModuleState } from './module-state.ts'
 import { noNodeGlobals, noNodeImports } from './node-free.ts'
@@ -19,6 +20,7 @@ export default {
     'sync-core': syncCore,
     'no-module-state': noModuleState,
     'atomic-update': atomicUpdate,
+    'check-then-act': checkThenAct,
     'no-double-assertion': noDoubleAssertion,
     layers,
   },

@@ -144,6 +144,7 @@ export class StorageWorkload implements Workload {
     if (answer.code === 'referenced') {
       mustNotBe(thing, 'no', 'cannot be deleted')
       this.tally.acknowledged += 1
+      // oxlint-disable-next-line cairn/atomic-update -- a thing has one operation at a time, by its `freeAt`
       thing.known = before
       return
     }
@@ -154,6 +155,7 @@ export class StorageWorkload implements Workload {
       thing.held = 'no'
     } else {
       assert.ok(before !== 'there' || thing.isMurky, `${nameOf(thing)} was there, and is not found to be deleted`)
+      // oxlint-disable-next-line cairn/atomic-update -- a thing has one operation at a time, by its `freeAt`
       thing.known = before
     }
   }

@@ -85,6 +85,7 @@ export function packOpener(platform: Platform, inflate: Inflate): OpenPack {
     if ((await identify()) !== identity) {
       throw new CairnError('StorageBusy', 'The file was replaced while it was opened. Open it again.')
     }
+    // oxlint-disable-next-line cairn/check-then-act -- a file of one identity has one address
     addresses.set(identity, found)
     const [oldest] = addresses.size > ADDRESSES_MAX ? addresses.keys() : []
     if (oldest !== undefined) addresses.delete(oldest)

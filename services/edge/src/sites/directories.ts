@@ -73,6 +73,7 @@ export class Directories {
     if (found !== undefined) return found
     const { bytes, offsets } = this.#kept.get(id) ?? (await this.#loaded(context, id))
     const entry = entryNamed(bytes, offsets, name)
+    // oxlint-disable-next-line cairn/check-then-act -- what an address names never changes
     if (entry !== undefined) this.#found.set(key, entry, key.length + ENTRY_BYTES)
     return entry
   }
