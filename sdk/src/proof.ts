@@ -102,7 +102,9 @@ export async function provenName(
   if (verdict.kind === 'refused')
     throw new CairnError('Integrity', `The proof of ${name} is refused: ${verdict.detail}`, { code: verdict.code })
   if (verdict.kind === 'consistent')
-    throw new CairnError('Integrity', `No trusted key vouches for ${name}: give a trust file or a pin.`, { code: 'no_trust' })
+    throw new CairnError('Integrity', `No trusted key vouches for ${name}: give a trust file or a pin.`, {
+      code: 'no_trust',
+    })
   const { finding, pin } = verdict
   if (finding.type !== 'name' || finding.name !== name)
     throw new CairnError('Integrity', `The proof is not about ${name}.`, { code: 'wrong_subject' })

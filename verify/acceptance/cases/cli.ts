@@ -137,16 +137,20 @@ acceptance('cli: names as long as names can be come back', { finding: 'attack C1
   assert.equal(await readFile(world.path(`back/${'n'.repeat(255)}`), 'utf8'), '255')
 })
 
-acceptance('cli: the failure is reported, not that the others were canceled', { finding: 'attack C1' }, async (world) => {
-  const node = await world.startNode()
-  for (let at = 0; at < 30; at += 1) await world.write(`many/file-${at}`, String(at))
-  const put = await node.cairn('put', '-q', world.path('many'))
-  await mkdir(world.path('taken/file-3'), { recursive: true })
-  const get = await node.cairn('get', put.out.trim(), '-o', world.path('taken'), '--force')
-  assert.notEqual(get.code, 130)
-  assert.match(get.err, /file-3 cannot be written/)
-  assert.doesNotMatch(get.err, /canceled|\.cairn-/)
-})
+acceptance(
+  'cli: the failure is reported, not that the others were canceled',
+  { finding: 'attack C1' },
+  async (world) => {
+    const node = await world.startNode()
+    for (let at = 0; at < 30; at += 1) await world.write(`many/file-${at}`, String(at))
+    const put = await node.cairn('put', '-q', world.path('many'))
+    await mkdir(world.path('taken/file-3'), { recursive: true })
+    const get = await node.cairn('get', put.out.trim(), '-o', world.path('taken'), '--force')
+    assert.notEqual(get.code, 130)
+    assert.match(get.err, /file-3 cannot be written/)
+    assert.doesNotMatch(get.err, /canceled|\.cairn-/)
+  },
+)
 
 acceptance('cli: a file whose name is not UTF-8 is left out by name', { finding: 'attack C2' }, async (world) => {
   const node = await world.startNode()
