@@ -4,12 +4,13 @@
  *     commands ─▶ decide ─▶ entries ─▶ fdatasync ─▶ sign ─▶ checkpoint ─▶ fdatasync ─▶ publish ─▶ acknowledge ─▶ broadcast
  *                   │          └─ fails: nothing of it counts, everybody is told
  *                   │                                         └─ fails: tried again until it holds. The entries are in
- *                   └─ against a draft of the ledger             the log for good; nobody hears of them before it does
+ *                   └─ against a draft of the ledger             the log for good; nobody hears of them before it does.
+ *                                                                Without entries it is refused: the one before it stands
  *
  * Never true here: two roots signed for one size; an answer or a read that shows what could still be lost; a proposal
  * committed twice. An abort ends waits; it never comes between entries and their publication.
  */
-import { type Broadcast, sleep, type TaskBody, toCairnError, type Watch } from '@cairn/kernel'
+import { type Broadcast, type CairnError, sleep, type TaskBody, toCairnError, type Watch } from '@cairn/kernel'
 import { encodeLeaf, proposalId } from '@cairn/names'
 import type { Platform } from '@cairn/platform'
 import type { Draft, PlacedRecord, RecordPlace } from '@cairn/store'
@@ -57,8 +58,9 @@ interface Decided {
   readonly outcome: CommandDecision
 }
 
-/** A batch whose entries are in the log, durably. */
+/** A batch whose entries, if it has any, are in the log, durably. */
 interface AppendedBatch {
+  readonly hasEntries: boolean
   readonly draft: LedgerDraft
   readonly decided: readonly Decided[]
   readonly artifacts: readonly RecordPlace[]
@@ -118,9 +120,9 @@ export class Committer {
     if (drafts.length > 0) {
       const records = await this.#append(drafts, leaves, decided)
       if (records === undefined) return
-      this.#appended = { draft, decided, artifacts: artifactsIn(records) }
+      this.#appended = { hasEntries: true, draft, decided, artifacts: artifactsIn(records) }
     } else if (wantsCheckpoint || lines.length > 0) {
-      this.#appended = { draft, decided, artifacts: [], lines }
+      this.#appended = { hasEntries: false, draft, decided, artifacts: [], lines }
     }
     if (this.#appended === undefined) this.#acknowledge(decided)
     else await this.#finish(this.#appended, aborting)
@@ -205,6 +207,11 @@ export class Committer {
       } catch (error) {
         this.#platform.metrics.count('storage_backoff_total', { op: 'checkpoint' })
         this.#platform.log.warn({ error }, 'the checkpoint is not durable yet')
+        if (!appended.hasEntries) {
+          this.#appended = undefined
+          this.#refuse(appended.decided, toCairnError(error))
+          return
+        }
         await sleep(this.#platform.clock, pauseMs, { signal: aborting })
       }
     }
@@ -245,6 +252,13 @@ export class Committer {
       if (outcome.tag === 'refused') job.fail(outcome.error)
       else job.done(outcome.answer)
     }
+  }
+
+  /** Of a batch without entries only what asked for the checkpoint fails. */
+  #refuse(decided: readonly Decided[], error: CairnError): void {
+    const isOfCheckpoint = ({ job }: Decided): boolean => ['checkpoint', 'cosign'].includes(job.input.tag)
+    for (const { job } of decided.filter(isOfCheckpoint)) job.fail(error)
+    this.#acknowledge(decided.filter((each) => !isOfCheckpoint(each)))
   }
 
   #broadcast(decided: readonly Decided[]): void {
