@@ -80,6 +80,8 @@ export class FuzzCluster {
   readonly #forms = new Map<object, z.ZodType>()
   requests = 0
   #trouble: Trouble | undefined
+  /** Of the first node's drive, before anything was wrong with it. */
+  #capacityBytes = 0
 
   static async open(): Promise<FuzzCluster> {
     const open = new FuzzCluster()
@@ -180,13 +182,16 @@ export class FuzzCluster {
   /** From now on the first node has this. */
   async suffer(trouble: Trouble): Promise<void> {
     this.#trouble = trouble
+    this.#capacityBytes = this.#world.machine(WRITER).drive.capacityBytes
     await this.#world.run(trouble.begin(this.#world.machine(WRITER), this.#cluster))
     await this.#world.run(this.#world.sleep(SETTLE_MS))
   }
 
-  /** Whoever stops waits for a drive that does not answer only so long; what is looked at here is answers. */
+  /** A stop waits only so long for a drive that does not answer, or is full; what is looked at here is answers. */
   async #recover(): Promise<void> {
-    this.#world.machine(WRITER).faults.clear()
+    const { faults, drive } = this.#world.machine(WRITER)
+    faults.clear()
+    drive.capacityBytes = this.#capacityBytes
     await this.#world.sleep(RECOVER_MS)
   }
 
