@@ -1,8 +1,9 @@
 /** The servers of the bench: a node with the storage service alone, nginx with one worker, over the same bytes, and bare Node. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePorts } from '@cairn/platform/testing'
 import { Program } from './programs.ts'
 
 const LAUNCHER = new URL('../../cli/bin/cairn.js', import.meta.url)
@@ -64,7 +65,7 @@ export async function startBare(length: number): Promise<Server> {
 
 /** nginx as Debian sets it up, but with one worker and without an access log; serves the files below `root`. */
 export async function startNginx(program: string, directory: string, root: string): Promise<Server> {
-  const port = await freePort()
+  const port = await freePorts(1)
   await mkdir(directory, { recursive: true })
   const config = join(directory, 'nginx.conf')
   await writeFile(config, nginxConfig(directory, root, port))
@@ -91,19 +92,6 @@ http {
   server { listen 127.0.0.1:${port}; root ${root}; }
 }
 `
-}
-
-/** The system's choice, free again a moment later. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const address = server.address()
-  await new Promise((resolve) => {
-    server.close(resolve)
-  })
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 async function reachable(port: number): Promise<void> {

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { createServer } from 'node:net'
 import { resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 
@@ -57,14 +56,4 @@ export async function metric(url: string, name: RegExp): Promise<number> {
   const { body } = await ask(url, '/metrics')
   const line = body.split('\n').find((row) => !row.startsWith('#') && name.test(row))
   return line === undefined ? 0 : Number(line.split(' ').at(-1))
-}
-
-/** A port nobody listens on now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { SystemClock, sleep } from '@cairn/kernel'
+import { freePorts } from '@cairn/platform/testing'
 import { SERVICES } from '../src/services.ts'
-import { type Answer, ask, bearer, freePort, metric } from './asking.ts'
+import { type Answer, ask, bearer, metric } from './asking.ts'
 import { Home, type RunningNode } from './running-node.ts'
 
 /** Services on any port; `lines` are the node's own. */
@@ -73,7 +74,8 @@ test('a bad file keeps the old configuration in force and is named, logged and c
 test('a new address is moved to while somebody is always there to answer', async () => {
   await using home = await Home.make()
   const file = `${home.path}/cairn.toml`
-  const [before, after] = [await freePort(), await freePort()]
+  const before = await freePorts(2)
+  const after = before + 1
   await writeFile(file, toml(`bind_addr = "127.0.0.1:${before}"`, 'drain_deadline = "1s"'))
   const node = home.start()
   assert.equal((await node.ready()).urls['node']![0], `http://127.0.0.1:${before}`)

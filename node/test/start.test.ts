@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
+import { freePorts } from '@cairn/platform/testing'
 import { SERVICES } from '../src/services.ts'
 import { VERSION } from '../src/version.ts'
 import { ask, bearer } from './asking.ts'
@@ -95,12 +96,13 @@ test('the first start makes the data directory, answers on every listener, knows
 
 test('a port in use is refused, and the screen names it and another', async () => {
   await using home = await Home.make()
-  const squatter = createServer().listen(0, '127.0.0.1')
+  const base = await freePorts(7)
+  // Storage's: the first port a node opens.
+  const port = base + 1
+  const squatter = createServer().listen(port, '127.0.0.1')
   await once(squatter, 'listening')
-  const { port } = squatter.address() as { port: number }
   try {
-    // The first port a node opens is storage's; any other of its six may be taken by somebody else's test.
-    const node = home.start({ args: ['--port-base', String(port - 1)] })
+    const node = home.start({ args: ['--port-base', String(base)] })
     assert.deepEqual(await node.ended, { code: 5, signal: null })
     assert.match(node.stderr.text, new RegExp(`127\\.0\\.0\\.1:${port} is in use by another program`))
     assert.match(node.stderr.text, /npx cairn start --port-base 8070/)

@@ -6,7 +6,7 @@ import { Agent, request as httpRequest, type IncomingHttpHeaders, type OutgoingH
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
-import { freePorts } from '../../node/test/free-ports.ts'
+import { freePorts } from '@cairn/platform/testing'
 
 /** One for each service, and one for the node itself. */
 const PORTS = 7

@@ -1,8 +1,8 @@
 /** One node as five processes, one for each service, from the same configuration and data directory. */
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { freePorts } from '@cairn/platform/testing'
 import { firstLine, NODE_WAIT_MS } from '../../cli/test/processes.ts'
-import { freePorts } from '../../node/test/free-ports.ts'
 import type { Deployment, Testbed, Urls } from './testbed.ts'
 
 export const FIVE = ['storage', 'registry', 'index', 'edge', 'interop'] as const

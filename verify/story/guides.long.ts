@@ -11,8 +11,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { freePorts } from '@cairn/platform/testing'
 import { samplePack } from '../../cli/test/sample-pack.ts'
-import { freePorts } from '../../node/test/free-ports.ts'
 
 const DOCS = new URL('../../docs/', import.meta.url)
 const LAUNCHER = fileURLToPath(new URL('../../cli/bin/cairn.js', import.meta.url))

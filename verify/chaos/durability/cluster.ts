@@ -4,7 +4,6 @@
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { request as send } from 'node:http'
-import { createServer } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { SystemClock, sleep } from '@cairn/kernel'
 import type { Home, RunningNode } from '../../../node/test/running-node.ts'
@@ -124,32 +123,6 @@ export async function pause(ms: number): Promise<void> {
 export function isWhole({ copies, places, repairs }: Report): boolean {
   const isUp = places.every(({ state }) => state === 'up')
   return isUp && repairs.pending === 0 && copies !== null && copies.under + copies.single === 0
-}
-
-/** Ports that nobody has at this moment. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
-  await Promise.all(
-    servers.map(
-      async (server) =>
-        await new Promise<void>((resolve) => {
-          server.listen(0, '127.0.0.1', resolve)
-        }),
-    ),
-  )
-  const ports = servers.map((server) => {
-    const address = server.address()
-    return typeof address === 'object' && address !== null ? address.port : 0
-  })
-  await Promise.all(
-    servers.map(
-      async (server) =>
-        await new Promise((resolve) => {
-          server.close(resolve)
-        }),
-    ),
-  )
-  return ports
 }
 
 /** Nodes that are each other's peers, at these addresses. */

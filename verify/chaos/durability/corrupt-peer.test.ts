@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { open, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { freePorts } from '@cairn/platform/testing'
 import { addressOf, digestOf } from '@cairn/wire'
 import { Home } from '../../../node/test/running-node.ts'
 import { noise } from '../../virtual/noise.ts'
-import { cluster, freePorts, isWhole, until } from './cluster.ts'
+import { cluster, isWhole, until } from './cluster.ts'
 import { putAll, readAll } from './objects.ts'
 
 /** From the id of a record to its payload. */
@@ -28,9 +29,9 @@ async function rot(journal: string, chunks: readonly Buffer[]): Promise<number> 
 
 test('a node whose copies have rotted is found out, reported, read around and repaired', async () => {
   await using home = await Home.make()
-  const [a, b] = await freePorts(2)
+  const port = await freePorts(2)
   const more = () => ({ storage: ['cache_bytes = 0'] })
-  const members = cluster(home, { a: `127.0.0.1:${a}`, b: `127.0.0.1:${b}` }, more)
+  const members = cluster(home, { a: `127.0.0.1:${port}`, b: `127.0.0.1:${port + 1}` }, more)
   for (const member of members) await member.start()
   for (const member of members) await until(`${member.name} is whole`, async () => await member.report(), isWhole)
   const [first, second] = members

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { test } from 'node:test'
 import { SystemClock } from '@cairn/kernel'
+import { freePorts } from '@cairn/platform/testing'
 import { addressOf } from '@cairn/wire'
 import { Home } from '../../../node/test/running-node.ts'
-import { freePorts, Member, pause, until } from './cluster.ts'
+import { Member, pause, until } from './cluster.ts'
 import { objectsOf, putAll, readAll } from './objects.ts'
 
 const BUDGET = 2 * 1024 * 1024
@@ -42,7 +43,7 @@ function secondsOfMoving(samples: readonly Sample[]): number {
 
 test('three drives, two copies: the directory of one is deleted under load', async (t) => {
   await using home = await Home.make()
-  const [port] = await freePorts(1)
+  const port = await freePorts(1)
   const drives = ['d1', 'd2', 'd3'].map((name) => `{ path = "${home.path}/${name}", domain = "${name}" }`)
   const member = new Member(home, {
     name: 'a',

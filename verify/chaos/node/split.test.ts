@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { SystemClock, sleep } from '@cairn/kernel'
+import { freePorts } from '@cairn/platform/testing'
 import { addressOf } from '@cairn/wire'
 import { main } from '../../../cli/src/main.ts'
 import { Capture } from '../../../cli/test/capture.ts'
 import { SERVICES } from '../../../node/src/services.ts'
 import { ask, bearer } from '../../../node/test/asking.ts'
-import { freePorts } from '../../../node/test/free-ports.ts'
 import { Home, type RunningNode } from '../../../node/test/running-node.ts'
 
 const CLOCK = new SystemClock()

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../../../node/test/free-ports.ts'
+import { freePorts } from '@cairn/platform/testing'
 import { headersOf, type SuiteTest } from './suite.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../../cli/bin/cairn.js', import.meta.url))

@@ -6,8 +6,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePorts } from '@cairn/platform/testing'
 import type { Subject } from './edge-subject.ts'
-import { freePort } from './suite.ts'
 
 const PEERS = new URL('./peers/', import.meta.url)
 
@@ -26,7 +26,7 @@ async function startPeer(
   { name, program }: Pick<Peer, 'name' | 'program'>,
   prepare: (place: Place) => Promise<readonly string[]>,
 ): Promise<Subject> {
-  const place = { directory: await mkdtemp(join(tmpdir(), 'cairn-cache-')), port: await freePort() }
+  const place = { directory: await mkdtemp(join(tmpdir(), 'cairn-cache-')), port: await freePorts(1) }
   const child = spawn(program, await prepare(place), { stdio: 'ignore' })
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())

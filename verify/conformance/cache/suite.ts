@@ -4,10 +4,10 @@
  */
 import { execFileSync, fork, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { freePorts } from '@cairn/platform/testing'
 
 const VERSION = '0.4.5'
 
@@ -119,7 +119,7 @@ export async function runHere(folder: string, base: string): Promise<Readonly<Re
 
 /** The suite's own origin server, on a free port. */
 export async function startOrigin(folder: string): Promise<{ readonly port: number; stop(): void }> {
-  const port = await freePort()
+  const port = await freePorts(1)
   const env = {
     ...process.env,
     npm_config_protocol: 'http',
@@ -143,15 +143,6 @@ export async function startOrigin(folder: string): Promise<{ readonly port: numb
       rmSync(env.npm_config_pidfile, { force: true })
     },
   }
-}
-
-export async function freePort(): Promise<number> {
-  return await new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }
 
 /** Every header the tests send or look at: what an operator would list for an upstream that uses them. */

@@ -1,10 +1,11 @@
 /** A service from start to stop, on real sockets: what is promised about its end, and about moving. */
 import assert from 'node:assert/strict'
-import { Agent, createServer, request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { Config, MemoryLog, MemoryMetrics, Queue, type Runtime, systemRuntime } from '@cairn/kernel'
 import { leaks } from '@cairn/kernel/testing'
+import { freePorts } from '@cairn/platform/testing'
 import type { IngressResponse, ListenerKind } from '@cairn/transport'
 import { z } from 'zod'
 import { json } from '../response/message.ts'
@@ -70,18 +71,6 @@ async function start(input: z.input<typeof SCHEMA> = {}, workers = 1): Promise<S
     },
   })
   return { service, config, runtime, queue, gate }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>((resolve) => {
-    probe.listen(0, '127.0.0.1', resolve)
-  })
-  const { port } = probe.address() as { port: number }
-  await new Promise<void>((resolve) => {
-    probe.close(() => resolve())
-  })
-  return port
 }
 
 function portOf({ urls }: Pick<RunningService<ServiceConfig>, 'urls'>): number {
@@ -274,7 +263,7 @@ describe('a service that moves', TIMEOUT, () => {
       return runtime.metrics.value('http_requests_total', { route: '/hello', method: 'GET', status: '200' })
     }
     await until(() => counted() > 50)
-    const rebinding = await service.rebind(SCHEMA.parse({ bind_addr: `127.0.0.1:${await freePort()}` }))
+    const rebinding = await service.rebind(SCHEMA.parse({ bind_addr: `127.0.0.1:${await freePorts(1)}` }))
     const finishing = rebinding.finish()
     port = portOf(service)
     assert.notEqual(port, before)
@@ -295,7 +284,7 @@ describe('a service that moves', TIMEOUT, () => {
     await assert.rejects(service.rebind(SCHEMA.parse({ bind_addr: '192.0.2.1:0', insecure_public: true })), {
       code: 'cannot_listen',
     })
-    const rebinding = await service.rebind(SCHEMA.parse({ bind_addr: `127.0.0.1:${await freePort()}` }))
+    const rebinding = await service.rebind(SCHEMA.parse({ bind_addr: `127.0.0.1:${await freePorts(1)}` }))
     await rebinding.rollBack()
     assert.equal(portOf(service), before)
     assert.equal(await get(await connect(service), '/hello'), 200)
