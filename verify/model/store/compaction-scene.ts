@@ -6,12 +6,22 @@
  *     compactor:  sort ─▶ copy into 5 ─▶ compare-and-set of the index ─▶ retire ─▶ drained ─▶ unlink
  *     reader:     look up ─▶ pin ─▶ read ─▶ unpin                 † dead
  *
+ * The index may be wrong: an entry is gone, or points to another record. Nothing is left behind because of it.
+ *
  * What the drive would say after a power cut is computed in every state: the highest LSN of each id wins.
  */
 import { choose, type Model, type Steps, step, type Task } from '../model.ts'
 import { waitIn } from '../models/shell.ts'
 import type { StoreCores } from './cores.ts'
-import { ACTIVE, COPY, createShelf, type Place, type StoredRecord, type StoredSegment } from './segment-shelf.ts'
+import {
+  ACTIVE,
+  createShelf,
+  mendIndex,
+  type Place,
+  type Shelf,
+  type StoredRecord,
+  type StoredSegment,
+} from './segment-shelf.ts'
 
 export interface CompactionScene {
   /** Prompt readers pin in the step in which they look up; late ones, who read a second time, in a later one. */
@@ -20,25 +30,78 @@ export interface CompactionScene {
   readonly hasDeleter: boolean
   /** How often the victim cannot be unlinked. */
   readonly unlinkFailures: number
+  /** The entry of `a` or of the tombstone of `x` goes wrong at some time. */
+  readonly hasRot?: boolean
 }
 
 const LOOKS_MAX = 3
+/** Of the compactor, at one record. */
+const PROOFS_MAX = 2
+/** Where the tombstone of `b` lies. */
+const ELSEWHERE: Place = { segment: 3, offset: 0 }
+const LATER_LSN = 9
+
+type Kept = readonly [StoredRecord, Place][]
+
+/** As `findFate` of the compactor. */
+function* isDead(
+  { compaction }: StoreCores,
+  shelf: Shelf,
+  [record, place]: readonly [StoredRecord, Place],
+  kept: Kept,
+): Steps<boolean> {
+  for (let look = 1; look <= PROOFS_MAX; look += 1) {
+    const claim = shelf.claimOf(record, place)
+    const entry = shelf.index.get(record.id)
+    const answer = compaction.readAnswer(record.lsn, claim)
+    if (answer === 'here') return false
+    if (entry === undefined || claim === undefined || answer === 'behind') {
+      mendIndex(shelf, record.id)
+      continue
+    }
+    yield step('reads where the index points to', [kept, record, place, look, claim, entry])
+    const found = shelf.segments.get(entry.place.segment)?.records[entry.place.offset]
+    const isSameId = found?.id === record.id
+    if (compaction.isProofOfDeath(claim, found && { lsn: found.lsn, isSameId })) return true
+    mendIndex(shelf, record.id)
+  }
+  return false
+}
+
+function* sort(cores: StoreCores, shelf: Shelf, victim: StoredSegment): Steps<Kept> {
+  const kept: [StoredRecord, Place][] = []
+  for (const [offset, record] of victim.records.entries()) {
+    yield step('asks the index about a record', [victim.number, kept, offset])
+    const place = { segment: victim.number, offset }
+    if (!(yield* isDead(cores, shelf, [record, place], kept))) kept.push([record, place])
+  }
+  return kept
+}
+
+function* rot({ index }: Shelf): Task {
+  const id = yield choose('an entry goes wrong', ['a', 'x'])
+  const how = yield choose('in which way', id === 'a' ? ['gone', 'elsewhere', 'elsewhere and later'] : ['gone'], id)
+  const entry = index.get(id)
+  if (entry === undefined) return
+  if (how === 'gone') index.delete(id)
+  else index.set(id, { ...entry, lsn: how === 'elsewhere' ? entry.lsn : LATER_LSN, place: ELSEWHERE })
+}
 
 export function compactionRace(cores: StoreCores, name: string, scene: CompactionScene): Model {
-  const { pins } = cores
+  const { pins, compaction } = cores
   const setup = (): ReturnType<Model['setup']> => {
     const shelf = createShelf(cores)
-    const { segments, index, ledger } = shelf
+    const { segments, index, ledger, putOff } = shelf
     const history = { misread: false, gaveUp: false, missed: false, reads: 0, unlinkFailuresLeft: scene.unlinkFailures }
 
     function* copy(live: readonly [StoredRecord, Place][]): Steps<void> {
       if (live.length === 0) return
       yield step('copies what is live, and syncs', live)
-      const copied = shelf.addSegment(COPY, Math.min(...live.map(([record]) => record.lsn)))
+      const copied = shelf.addSegment(Math.max(...segments.keys()) + 1, Math.min(...live.map(([record]) => record.lsn)))
       copied.records.push(...live.map(([record]) => record))
-      yield step('points the index to the copies', live)
+      yield step('points the index to the copies', [copied.number, live])
       for (const [at, [record, from]] of live.entries()) {
-        if (shelf.isAt(record, from)) index.set(record.id, { ...record, place: { segment: COPY, offset: at } })
+        if (shelf.isAt(record, from)) index.set(record.id, { ...record, place: { segment: copied.number, offset: at } })
       }
     }
 
@@ -62,8 +125,12 @@ export function compactionRace(cores: StoreCores, name: string, scene: Compactio
         yield step('picks a victim')
         const victim = shelf.pickVictim()
         if (victim === undefined) return
-        const live = shelf.liveOf(victim)
+        const live = yield* sort(cores, shelf, victim)
         const dropped = live.filter(([record]) => shelf.mayDrop(record, victim))
+        if (live.length > 0 && !compaction.isWorthCopying(live.length - dropped.length, victim.records.length)) {
+          putOff.add(victim.number)
+          continue
+        }
         yield* copy(live.filter((each) => !dropped.includes(each)))
         for (const [record, place] of dropped) if (shelf.isAt(record, place)) index.delete(record.id)
         yield* remove(victim)
@@ -97,6 +164,7 @@ export function compactionRace(cores: StoreCores, name: string, scene: Compactio
     }
 
     const tasks: Record<string, () => Task> = { compactor }
+    if (scene.hasRot === true) tasks['rot'] = () => rot(shelf)
     for (const [at, kind] of scene.readers.entries()) tasks[`reader-${at + 1}`] = () => reader(kind)
     if (scene.hasDeleter) {
       tasks['deleter'] = function* () {
@@ -108,7 +176,7 @@ export function compactionRace(cores: StoreCores, name: string, scene: Compactio
     }
 
     return {
-      state: { segments, index, ledger, history },
+      state: { segments, index, ledger, putOff, history },
       tasks,
       never: () => ({
         ...shelf.faults(),

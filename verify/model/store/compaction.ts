@@ -19,8 +19,28 @@ export const COMPACTION_AND_READS: Suite<StoreCores> = {
       hasDeleter: false,
       unlinkFailures: 1,
     }),
+    compactionRace(cores, 'compaction: a wrong index, a deletion', {
+      readers: [],
+      hasDeleter: true,
+      unlinkFailures: 0,
+      hasRot: true,
+    }),
   ],
   mutants: [
+    {
+      name: 'the compactor trusts the index',
+      file: 'compaction/compaction-core.ts',
+      find: 'if (entry.isHere || found === undefined) return false',
+      replace: 'return true',
+      expect: 'acknowledged-record-lost',
+    },
+    {
+      name: 'whatever lies where the index points to is a proof',
+      file: 'compaction/compaction-core.ts',
+      find: 'return found.isSameId && found.lsn === entry.lsn',
+      replace: 'return true',
+      expect: 'acknowledged-record-lost',
+    },
     {
       name: 'a segment that is going lets readers in',
       file: 'journal/pins-core.ts',

@@ -27,15 +27,28 @@ export interface IndexEntry extends StoredRecord {
 }
 
 export const ACTIVE = 4
-export const COPY = 5
 /** What the segments hold at first; capitals are tombstones. */
 const BEFORE = ['xyz', 'Xabcd', 'BCD', '']
+
+export type Shelf = ReturnType<typeof createShelf>
+
+/** Points the index to the newest record of an id that lies in any segment. */
+export function mendIndex({ segments, index }: Pick<Shelf, 'segments' | 'index'>, id: string): void {
+  const found = [...segments.values()].flatMap(({ number, records }) =>
+    records.flatMap((record, offset) => (record.id === id ? [{ ...record, place: { segment: number, offset } }] : [])),
+  )
+  const newest = found.sort((one, other) => other.lsn - one.lsn)[0]
+  if (newest === undefined) index.delete(id)
+  else index.set(id, newest)
+}
 
 export function createShelf({ pins, compaction }: StoreCores) {
   const segments = new Map<number, StoredSegment>()
   const index = new Map<string, IndexEntry>()
   /** Everything that was acknowledged: what is deleted, and what is there. */
   const ledger: Record<string, 'there' | 'deleted'> = {}
+  /** Segments that turned out not to be worth copying. */
+  const putOff = new Set<number>()
   let lsn = 0
 
   const addSegment = (number: number, firstLsn: number): StoredSegment => {
@@ -60,6 +73,11 @@ export function createShelf({ pins, compaction }: StoreCores) {
     const place = index.get(id)?.place
     return place?.segment === segment && place.offset === offset
   }
+  /** Where this record lies by the index, and which it is; either may be wrong. */
+  const claimOf = (record: StoredRecord, place: Place): { lsn: number; isHere: boolean } | undefined => {
+    const entry = index.get(record.id)
+    return entry && { lsn: entry.lsn, isHere: isAt(record, place) }
+  }
   const liveOf = (segment: StoredSegment): [StoredRecord, Place][] =>
     segment.records
       .map((record, offset): [StoredRecord, Place] => [record, { segment: segment.number, offset }])
@@ -71,7 +89,7 @@ export function createShelf({ pins, compaction }: StoreCores) {
       return {
         number: segment.number,
         isSettled: segment.number !== ACTIVE && !segment.pins.isRetiring,
-        isPutOff: false,
+        isPutOff: putOff.has(segment.number),
         isDamaged: false,
         bytes: segment.records.length,
         liveBytes: live.length,
@@ -100,11 +118,24 @@ export function createShelf({ pins, compaction }: StoreCores) {
       .flatMap(({ records }) => records.filter((record) => record.id === id))
       .sort((one, other) => other.lsn - one.lsn)[0]
   const isThere = (id: string): boolean => rebuilt(id)?.isTombstone === false
+  const isSaidThere = (id: string): boolean => index.get(id)?.isTombstone === false
   const ids = (fate: 'there' | 'deleted'): string[] => Object.keys(ledger).filter((id) => ledger[id] === fate)
   const faults = (): Faults => ({
     'segment-removed-under-a-reader': [...segments.values()].some((each) => !each.isLinked && each.pins.count > 0),
     'acknowledged-record-lost': ids('there').some((id) => !isThere(id)),
-    'deleted-record-back': ids('deleted').some((id) => isThere(id) || index.get(id)?.isTombstone === false),
+    'deleted-record-back': ids('deleted').some((id) => isThere(id) || isSaidThere(id)),
   })
-  return { segments, index, ledger, addSegment, append, isAt, liveOf, pickVictim, mayDrop, faults }
+  const shelf = {
+    segments,
+    index,
+    ledger,
+    putOff,
+    addSegment,
+    append,
+    isAt,
+    claimOf,
+    pickVictim,
+    mayDrop,
+  }
+  return { ...shelf, faults }
 }

@@ -53,6 +53,42 @@ function isEligible(segment: SegmentFacts, segments: readonly SegmentFacts[]): b
   return before === undefined || before.fileBytes <= segment.previousEnd
 }
 
+/*
+ * The fate of a record: it may be left behind only if the journal itself has a later one of the same kind and id.
+ *
+ *     record ─▶ index: where is the newest? ─┬─ here ─▶ it lives
+ *                                            ├─ elsewhere ─▶ read what lies there: same kind and id, that LSN ─▶ dead
+ *                                            └─ nowhere, older, not there, not readable ─▶ kept, and the index is mended
+ *
+ * The index only says where to look. Whatever is wrong with it, the worst is that something dead is kept.
+ */
+
+/** `here`: the index points to this very record. `behind`: it knows of none, or of an older one. */
+export type IndexAnswer = 'here' | 'elsewhere' | 'behind'
+
+/** The newest record of an id, as the index has it. */
+export interface IndexClaim {
+  readonly lsn: number
+  /** At the place of the record in question. */
+  readonly isHere: boolean
+}
+
+export function readAnswer(lsn: number, entry: IndexClaim | undefined): IndexAnswer {
+  if (entry === undefined || entry.lsn < lsn) return 'behind'
+  return entry.isHere && entry.lsn === lsn ? 'here' : 'elsewhere'
+}
+
+export interface FoundRecord {
+  readonly lsn: number
+  readonly isSameId: boolean
+}
+
+/** Whether what was read at the place of an `elsewhere` proves the record dead: it is a later one of its id, or its copy. */
+export function isProofOfDeath(entry: IndexClaim, found: FoundRecord | undefined): boolean {
+  if (entry.isHere || found === undefined) return false
+  return found.isSameId && found.lsn === entry.lsn
+}
+
 export interface TombstoneFacts {
   readonly lsn: number
   readonly writtenAt: number

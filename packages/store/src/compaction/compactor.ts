@@ -35,22 +35,16 @@ import {
 } from '../journal/segment.ts'
 import type { RecordStore } from '../record-store.ts'
 import {
+  type FoundRecord,
+  type IndexClaim,
+  isProofOfDeath,
   isWorthCopying,
   mayDropTombstone,
   pickVictim,
+  readAnswer,
   type SegmentFacts,
   type TombstoneRules,
 } from './compaction-core.ts'
-
-/*
- * The fate of a record: it may be left behind only if the journal itself has a later one of the same kind and id.
- *
- *     record ─▶ index: where is the newest? ─┬─ here ─▶ it lives
- *                                            ├─ elsewhere ─▶ read its header there: same kind and id, that LSN ─▶ dead
- *                                            └─ nowhere, older, not there, not readable ─▶ kept, and the index is mended
- *
- * The index only says where to look. Whatever is wrong with it, the worst is that something dead is kept.
- */
 
 /** `doubtful`: nothing proves that it is dead, and the index does not say that it lives. */
 export type RecordFate = 'live' | 'dead' | 'doubtful'
@@ -59,28 +53,38 @@ const LOOKS_MAX = 2
 
 async function findFate(store: RecordStore, record: PlacedRecord): Promise<RecordFate> {
   const { index, keeper } = store
-  const { kind, id, lsn, place } = record
+  const { kind, id, lsn } = record
   for (let look = 1; look <= LOOKS_MAX; look += 1) {
     const entry = index.get(kind, id)
-    if (entry !== undefined && isSamePlace(entry.place, place) && entry.lsn === lsn) return 'live'
-    if (entry === undefined || entry.lsn < lsn) {
-      keeper.disagreed()
-      index.apply(record)
-      return index.get(kind, id)?.lsn === lsn ? 'live' : 'doubtful'
+    const answer = readAnswer(lsn, entry && claimOf(entry, record))
+    if (answer === 'here') return 'live'
+    if (entry === undefined || answer === 'behind') {
+      await keeper.recall(record)
+      continue
     }
-    if (!isSamePlace(entry.place, place) && (await isProved(store, record, entry))) return 'dead'
+    const found = await readFound(store, record, entry)
+    if (isProofOfDeath(claimOf(entry, record), found)) return 'dead'
     await keeper.mend(kind, id)
   }
   return 'doubtful'
 }
 
-async function isProved({ journal }: RecordStore, record: PlacedRecord, { lsn, place }: IndexEntry): Promise<boolean> {
+function claimOf({ lsn, place }: IndexEntry, record: PlacedRecord): IndexClaim {
+  return { lsn, isHere: isSamePlace(place, record.place) }
+}
+
+/** What lies where the index points to; `undefined` if that cannot be read. */
+async function readFound(
+  { journal }: RecordStore,
+  record: PlacedRecord,
+  { lsn, place }: IndexEntry,
+): Promise<FoundRecord | undefined> {
   try {
     // With the same LSN it is a copy, and nothing but this copy would be left: it must be whole.
-    const later: RecordHeader = lsn === record.lsn ? await journal.read(place) : await journal.readHeader(place)
-    return later.kind === record.kind && later.lsn === lsn && equalBytes(later.id, record.id)
+    const found: RecordHeader = lsn === record.lsn ? await journal.read(place) : await journal.readHeader(place)
+    return { lsn: found.lsn, isSameId: found.kind === record.kind && equalBytes(found.id, record.id) }
   } catch (error) {
-    if (isKind(error, 'Integrity') || isKind(error, 'NotFound')) return false
+    if (isKind(error, 'Integrity') || isKind(error, 'NotFound')) return undefined
     throw error
   }
 }

@@ -163,7 +163,25 @@ export class IndexKeeper {
     }
     if (await this.#isThere(kind, id, entry)) return
     index.forget(kind, id, place)
-    for (const { number } of journal.segments()) await this.#findIn(number, kind, id)
+    await this.#findNewest(kind, id)
+  }
+
+  /** The index knew of no record of this id, or of an older one: the newest that can be found takes its place. */
+  async recall(record: PlacedRecord): Promise<void> {
+    this.disagreed()
+    this.#parts.index.apply(record)
+    await this.#findNewest(record.kind, record.id)
+  }
+
+  async #findNewest(kind: number, id: Uint8Array): Promise<void> {
+    for (const { number } of this.#parts.journal.segments()) {
+      try {
+        await this.#findIn(number, kind, id)
+      } catch (error) {
+        // A segment whose side file is damaged is read again, and what it holds is then in the index.
+        if (!isKind(error, 'NotFound') && !(await this.#remake(error))) throw error
+      }
+    }
   }
 
   /** Takes in what lists say of an id, if it lies there. */
