@@ -158,7 +158,9 @@ export class Campaign implements AsyncDisposable {
       const before = readWhole(file)
       if (before === undefined || wounds.some(({ path }) => path === target.path)) continue
       const what = damage(file, fault, this.#random, this.#older.get(target.path))
-      if (what !== undefined) wounds.push({ ...target, what, before, after: readWhole(file) })
+      const after = readWhole(file)
+      // What was zeroed may have been zero.
+      if (what !== undefined && after?.equals(before) !== true) wounds.push({ ...target, what, before, after })
     }
     this.report.damaged += wounds.length
     return wounds
