@@ -27,7 +27,7 @@ export function renderHelp(topic: string, width?: number): string {
   ].join('\n\n')}\n`
 }
 
-/** The first words of commands, by what somebody is about to do. */
+/** The first words of commands, by what a user is about to do. */
 const GROUPS: readonly { readonly title: string; readonly words: readonly string[] }[] = [
   { title: 'Store and fetch', words: ['put', 'get', 'ls', 'rm', 'resolve', 'providers'] },
   { title: 'Names', words: ['name', 'registry', 'verify-proof'] },
@@ -40,7 +40,7 @@ const GROUPS: readonly { readonly title: string; readonly words: readonly string
   { title: 'Keys and tokens', words: ['key', 'token'] },
 ]
 
-/** Every command in its group; one without a group would be missed by whoever looks for it, so there is a test. */
+/** Every command in its group; one without a group would not be found, so there is a test. */
 export function groupsOf(rows: readonly CommandRow[]): readonly { title: string; rows: readonly CommandRow[] }[] {
   return GROUPS.map(({ title, words }) => ({
     title,
@@ -91,7 +91,7 @@ export function renderCommands(): string {
     `## Options of several commands\n\n${shared.join('\n')}`,
     ...groupsOf(COMMANDS).map(({ title, rows }) => `## ${title}\n\n${rows.map(entry).join('\n\n')}`),
     `## With \`--json\`\n\n${JSON_FORM}`,
-    `## Exit codes\n\n${['| code | means |', '|--:|---|', ...codes].join('\n')}`,
+    `## Exit codes\n\n${['| code | meaning |', '|--:|---|', ...codes].join('\n')}`,
   ].join('\n\n')}\n`
 }
 

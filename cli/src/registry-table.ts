@@ -4,7 +4,7 @@ import { ADDRESS, OUTPUT, SAMPLE_ADDRESS } from './shared-options.ts'
 
 export const REGISTRY_NOUNS: Readonly<Record<string, string>> = {
   key: "Keys of signers. They stay on the signer's machine; a node never reads them.",
-  name: 'Names: propose what one means, approve it, commit it, see what it means and meant.',
+  name: 'Names: propose a value, approve it, commit it, show what a name stands for now and stood for earlier.',
   registry: 'The registry as a whole: who signs, whom to believe, and whether its log holds.',
 }
 
@@ -103,7 +103,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'name show',
-    summary: 'Show what a name means, now or at a version, and who approved it.',
+    summary: 'Show what a name stands for, now or at a version, and who approved it.',
     operands: [{ name: 'NAME', required: true, does: 'the name, such as site@1.0.' }],
     options: [
       { name: 'at', value: 'VERSION', does: 'What it meant at this version.' },

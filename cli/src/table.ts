@@ -162,7 +162,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'resolve',
-    summary: 'Show what a name or an address means, who holds it, and its proof.',
+    summary: 'Show what a name stands for, who holds an address, and the proof.',
     operands: [{ name: 'KEY', required: true, does: 'name: and a name, such as name:site@1.0, or an address.' }],
     options: [
       { name: 'fresh', does: 'Ask past what the index keeps.' },

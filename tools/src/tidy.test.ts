@@ -63,6 +63,12 @@ describe('tidy', () => {
       "\nthrow new Error('Whoever')\n",
       /^cli\/src\/a\.ts:2: "whoever"/,
     ],
+    [
+      'such a word in the help',
+      'docs/COMMANDS.md',
+      'Read.\nOpen the doors.\n',
+      /^docs\/COMMANDS\.md:2: "doors" in the name/,
+    ],
     ['too many documents', 'docs/a.md', `${'x'.repeat(301 * 1024)}\n`, /^docs: 302 KiB of Markdown/],
     ['a README without the test command', 'README.md', 'Run it.\n', /^README\.md: the test command is/],
     ['a CI script that runs something else', '.ci/run', 'npm test\n', /^\.ci\/run: the test command is/],

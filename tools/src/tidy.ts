@@ -2,7 +2,13 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { findFiles, readManifests } from './repository.ts'
-import { fileNameProblems, identifierProblems, proseProblems, textProblems as wordingProblems } from './words.ts'
+import {
+  fileNameProblems,
+  helpProblems,
+  identifierProblems,
+  proseProblems,
+  textProblems as wordingProblems,
+} from './words.ts'
 
 /** The command README promises and continuous integration runs. */
 const TEST_COMMAND = 'npm ci && npm test'
@@ -15,6 +21,8 @@ const LOCAL_PLACE = /(?<![\w.~-])\/(?:home|Users|root|work)\/\w+|registry\.npmjs
 const DOCUMENTS_KIB_MAX = 300
 /** What a user may be shown comes from here. */
 const PRODUCT = /^(?:packages|services|node|cli|sdk)\/(?!(?:.*\/)?test\/|.*\.(?:test|prop|long)\.ts$)/
+/** Generated from the texts of the help. */
+const HELP = 'docs/COMMANDS.md'
 /** Rows of a run, in the words of the tests they name. */
 const RECORDS: readonly string[] = ['verify/sensitivity/results.md', 'verify/mutation/record.md']
 const LINK = /\[[^\]]*\]\((?!\w+:|#)([^)#\s]+)[^)]*\)/g
@@ -57,6 +65,7 @@ function wordProblems(file: string, text: string): string[] {
   if (file.endsWith('.ts')) problems.push(...identifierProblems(file, text))
   if (file.endsWith('.ts') && PRODUCT.test(file)) problems.push(...wordingProblems(file, text))
   if (file.endsWith('.md') && !RECORDS.includes(file)) problems.push(...proseProblems(file, text))
+  if (file === HELP) problems.push(...helpProblems(file, text))
   return problems
 }
 

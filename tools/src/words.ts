@@ -72,6 +72,13 @@ export function proseProblems(file: string, text: string): string[] {
   return text.split('\n').flatMap((line, index) => phraseProblem(`${file}:${index + 1}`, line))
 }
 
+/** The page of commands, which has every text of the help: no word of it may be one that no name may have. */
+export function helpProblems(file: string, text: string): string[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) => line.split(' ').flatMap((word) => nameProblem(`${file}:${index + 1}`, word)))
+}
+
 /** What a program says: texts of a source file. */
 export function textProblems(file: string, text: string): string[] {
   const problems: string[] = []
