@@ -63,7 +63,8 @@ function eventual(line: string): string {
 }
 
 for (const { page, first, last } of PAGES) {
-  test(`${page}: every command does what it says`, async () => {
+  // Starts programs, as many as a page has commands: longer than a test usually may.
+  test(`${page}: every command does what it says`, { timeout: WAIT_MS }, async () => {
     const directory = await mkdtemp(join(tmpdir(), 'cairn-guide-'))
     try {
       await writeFile(
