@@ -1,9 +1,10 @@
 /** What an administrator asks of a running node; the command line is the usual caller. */
 
+import { nodeAnswers } from '@cairn/api'
 import { defineRoutes, eventsRoute, json, type RouteTable, route } from '@cairn/http'
 import { CairnError, type Clock, type EventBus } from '@cairn/kernel'
 import { type ReloadOutcome, renderProblems } from '@cairn/platform'
-import { AUDIENCES, type Caveat, isScope, type Scope } from '@cairn/wire'
+import { AUDIENCES, type Caveat, SCOPES, type Scope } from '@cairn/wire'
 import { z } from 'zod'
 import { type ApiService, apiPage } from './api-page.ts'
 import type { BackupLocks } from './backup-locks.ts'
@@ -55,7 +56,7 @@ export interface NodeControl {
 const HOLD_TIMEOUT_MS = 90_000
 
 const admin = { lane: 'inline', scope: 'node:admin' } as const
-const scope = z.custom<Scope>(isScope, 'must be a scope from the table, such as storage:write')
+const scope = z.enum(Object.keys(SCOPES) as readonly Scope[], 'must be a scope from the table, such as storage:write')
 
 const mintBody = z.strictObject({
   aud: z.enum(AUDIENCES),
@@ -82,7 +83,7 @@ export function nodeRoutes(control: NodeControl, clock: Clock, events: EventBus)
       method: 'GET',
       path: '/admin/status',
       summary: 'Every service: where it listens, whether it is ready, and what it waits for if not.',
-      responses: { 200: { description: 'The node now.', schema: z.looseObject({ ready: z.boolean() }) } },
+      responses: { 200: { description: 'The node now.', schema: nodeAnswers.nodeStatus } },
       handler: async () => json(200, await control.status()),
     }),
     route({
@@ -101,7 +102,7 @@ export function nodeRoutes(control: NodeControl, clock: Clock, events: EventBus)
       method: 'GET',
       path: '/admin/config',
       summary: 'Every key with the value in force and where it came from; secrets are not shown.',
-      responses: { 200: { description: 'The keys.', schema: z.array(z.looseObject({ key: z.string() })) } },
+      responses: { 200: { description: 'The keys.', schema: nodeAnswers.configKeys } },
       handler: () => json(200, control.config()),
     }),
     route({
@@ -110,7 +111,7 @@ export function nodeRoutes(control: NodeControl, clock: Clock, events: EventBus)
       path: '/admin/config/reload',
       summary: 'Reads the configuration again and takes it over whole, or says why not and keeps the old one.',
       responses: {
-        200: { description: 'What changed, and what waits for a restart.', schema: z.looseObject({}) },
+        200: { description: 'What changed, and what waits for a restart.', schema: nodeAnswers.reloaded },
       },
       errors: { config_refused: 409 },
       handler: async () => {
@@ -175,7 +176,7 @@ function tokenRoutes(control: NodeControl, clock: Clock): RouteTable {
       method: 'GET',
       path: '/admin/keys',
       summary: 'The root keys by kid and state, without the secrets.',
-      responses: { 200: { description: 'The keyring.', schema: z.array(z.looseObject({ kid: z.string() })) } },
+      responses: { 200: { description: 'The keyring.', schema: nodeAnswers.rootKeys } },
       handler: () => json(200, keys.describe()),
     }),
     route({

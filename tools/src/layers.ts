@@ -8,6 +8,7 @@
  *   platform                                │ platform     the machine
  *   sdk  clients  names  tlog               │ portable     run in a browser, like all below
  *   transport                               │ transport    requests to services, by socket or in process
+ *   api                                     │ api          what every route promises
  *   wire                                    │ wire         kernel's errors only
  *   kernel                                 ─┘ kernel       imports nothing of ours
  *
@@ -24,6 +25,7 @@ type Layer =
   | 'kernel'
   | 'wire'
   | 'transport'
+  | 'api'
   | 'portable'
   | 'platform'
   | 'http'
@@ -32,7 +34,7 @@ type Layer =
   | 'entry'
   | 'workshop'
 
-const PORTABLE: readonly Layer[] = ['kernel', 'wire', 'transport', 'portable']
+const PORTABLE: readonly Layer[] = ['kernel', 'wire', 'api', 'transport', 'portable']
 const SERVICE: readonly Layer[] = [...PORTABLE, 'platform', 'http', 'shared']
 const ENTRY: readonly Layer[] = [...SERVICE, 'service', 'entry']
 
@@ -40,10 +42,11 @@ const ENTRY: readonly Layer[] = [...SERVICE, 'service', 'entry']
 const MAY_IMPORT: Readonly<Record<Layer, readonly Layer[]>> = {
   kernel: [],
   wire: ['kernel'],
+  api: ['kernel', 'wire'],
   transport: ['kernel', 'wire'],
   portable: PORTABLE,
   platform: ['kernel', 'wire', 'transport'],
-  http: ['kernel', 'wire', 'transport', 'platform'],
+  http: ['kernel', 'wire', 'api', 'transport', 'platform'],
   shared: [...PORTABLE, 'platform', 'shared'],
   service: SERVICE,
   entry: ENTRY,
@@ -56,6 +59,7 @@ const TESTS_MAY_IMPORT: Readonly<Partial<Record<Layer, readonly Layer[]>>> = { p
 const PACKAGE_LAYERS: ReadonlyMap<string, Layer> = new Map<string, Layer>([
   ['packages/kernel', 'kernel'],
   ['packages/wire', 'wire'],
+  ['packages/api', 'api'],
   ['packages/transport', 'transport'],
   ['packages/platform', 'platform'],
   ['packages/http', 'http'],

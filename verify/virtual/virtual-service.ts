@@ -25,6 +25,7 @@ import {
   type Scope,
 } from '@cairn/wire'
 import { type Answer, readAnswer } from './answer.ts'
+import { checkContract } from './contract-check.ts'
 import type { VirtualMachine, VirtualPlatform } from './machine.ts'
 import { virtualListen } from './network/virtual-listen.ts'
 import type { VirtualWorld } from './world.ts'
@@ -152,7 +153,9 @@ export abstract class VirtualService<C extends ServiceConfig, P> implements Open
 
   /** Asks; somebody else lets time pass. */
   async send(method: string, target: string, asking: Asking = {}): Promise<Answer> {
-    return await readAnswer(await this.begin(method, target, asking))
+    const answer = await readAnswer(await this.begin(method, target, asking))
+    checkContract(this.running.ingress.routeOf(method, target), answer)
+    return answer
   }
 
   /** The answer with its body still to be read. */

@@ -8,6 +8,7 @@ export { Ingress, type IngressOptions, type SiteHosts, type WorkLane } from './p
 export { INGRESS_METRICS } from './pipeline/metrics.ts'
 export { type OpsSource, type ReadyFields } from './pipeline/ops-routes.ts'
 export {
+  type ContextOf,
   defineRoutes,
   type RequestContext,
   type RequestHead,

@@ -12,31 +12,6 @@ export const STORAGE_CODES = {
   record_damaged: 'integrity',
 } as const satisfies Readonly<Record<string, string>>
 
-/** How a read can fail, whatever is read. */
-export const READ_ERRORS = {
-  integrity: 502,
-  read_failed: 503,
-  drive_stalled: 503,
-  drive_failed: 503,
-  copies_away: 503,
-  rebuilding: 503,
-} as const
-
-/** How a write can fail, whatever is written. */
-export const WRITE_ERRORS = {
-  write_failed: 503,
-  not_ready: 503,
-  drive_stalled: 503,
-  rebuilding: 503,
-  under_replicated: 503,
-  copies_away: 503,
-  drive_failed: 503,
-  no_space: 507,
-} as const
-
-/** How a copy from another node can be refused. */
-export const COPY_ERRORS = { newer_version: 409, rejoin_empty: 409 } as const
-
 export function noSuchObject(id: Address): CairnError {
   return new CairnError('NotFound', `There is no object ${id} here.`)
 }

@@ -1,6 +1,7 @@
 /** The table of routes as an OpenAPI 3.1 document. */
+import type { ResponseRow, Schema } from '@cairn/api'
 import { z } from 'zod'
-import type { ResponseRow, Route, RouteTable } from '../pipeline/route.ts'
+import type { Route, RouteTable } from '../pipeline/route.ts'
 import type { ProblemStyle } from '../response/responder.ts'
 
 export interface ApiTitle {
@@ -118,7 +119,7 @@ function queryParameters({ query }: Route): Json[] {
   })
 }
 
-function propertiesOf(schema: z.ZodType | undefined): Readonly<Record<string, unknown>> {
+function propertiesOf(schema: Schema | undefined): Readonly<Record<string, unknown>> {
   const properties = schema === undefined ? undefined : schemaOf(schema, 'input')['properties']
   return typeof properties === 'object' && properties !== null ? { ...properties } : {}
 }
@@ -129,7 +130,9 @@ function requestBodyOf({ body, limits }: Route): Json {
   const content = isJson
     ? { 'application/json': { schema: schemaOf(body, 'input') } }
     : { 'application/octet-stream': {} }
-  return { requestBody: { required: true, content } }
+  // No bytes are bytes too.
+  const required = isJson && !z.core.safeParse(body, undefined).success
+  return { requestBody: { required, content } }
 }
 
 function responsesOf(route: Route, names: ProblemStyle['codes']): Json {
@@ -148,7 +151,7 @@ function responseOf({ description, schema, mediaType = 'application/json' }: Res
   return mediaType === 'application/json' ? { description } : { description, content: { [mediaType]: {} } }
 }
 
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+function schemaOf(schema: Schema, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
   return rest
 }

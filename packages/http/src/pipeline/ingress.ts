@@ -36,7 +36,7 @@ import { type Authorizer, authorize } from './authorizer.ts'
 import type { IngressConfig } from './config.ts'
 import { Exchange } from './exchange.ts'
 import { isLocalOnly, isNeverRefused, type OpsSource, opsRoutes } from './ops-routes.ts'
-import { defineRoutes, type RequestContext, type RouteTable } from './route.ts'
+import { defineRoutes, type RequestContext, type Route, type RouteTable } from './route.ts'
 import { type FoundRoute, Router, type ServedRoute } from './router.ts'
 
 export type HandlerResult = IngressResponse | Promise<IngressResponse>
@@ -119,6 +119,12 @@ export class Ingress {
       openApi({ title: `cairn ${String(ops.version['service'])}`, version: '1', description: about }, routes, codes),
     )
     return this.#apiText
+  }
+
+  /** The row that serves this request, for tests that hold an answer against it. */
+  routeOf(method: string, target: string): Route | undefined {
+    const match = this.#router.find(method, target.replace(/[?#].*$/, ''))
+    return match.tag === 'found' ? match.served.route : undefined
   }
 
   /** New limits, for every request that comes from now on. */

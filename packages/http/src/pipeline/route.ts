@@ -2,19 +2,12 @@
  * Routes, declared. One table feeds the router, the OpenAPI document, the tables in the docs and the labels of
  * the metrics; what is not in it is not served.
  */
+import type { RouteContract, Schema } from '@cairn/api'
 import type { Deadline } from '@cairn/kernel'
 import type { IngressResponse, Peer } from '@cairn/transport'
 import type { Scope, Token } from '@cairn/wire'
 import type { z } from 'zod'
 import type { RequestHeaders } from '../request/request-headers.ts'
-
-export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE' | 'M-SEARCH'
-
-/**
- * `ops` bypasses queues and admission. `inline` runs at once, on the request. `work` goes through the runner the
- * ingress was given, which is normally the service's work queue.
- */
-export type Lane = 'ops' | 'inline' | 'work'
 
 /** What is known of a request before its body is read. */
 export interface RequestHead {
@@ -71,40 +64,24 @@ export interface RouteLimits {
   readonly admission?: 'handler'
 }
 
-export interface ResponseRow {
-  readonly description: string
-  readonly schema?: z.ZodType
-  /** `application/json` where there is a schema. */
-  readonly mediaType?: string
-}
+type ParamsOf<S> = S extends Schema ? z.output<S> : Readonly<Record<string, string | undefined>>
+type QueryOf<S> = S extends Schema ? z.output<S> : undefined
+type BodyOf<S> = S extends Schema ? z.output<S> : S extends 'bytes' ? Uint8Array : undefined
 
-export type ParamsOf<S> = S extends z.ZodType ? z.output<S> : Readonly<Record<string, string | undefined>>
-export type QueryOf<S> = S extends z.ZodType ? z.output<S> : undefined
-export type BodyOf<S> = S extends z.ZodType ? z.output<S> : S extends 'bytes' ? Uint8Array : undefined
-
-export interface RouteRow<P, Q, B> {
-  readonly method: Method
-  /** `/o/:address`; a last segment `*` takes the rest of the path. A parameter `address` is what an address caveat is held against. */
-  readonly path: string
-  readonly summary: string
-  readonly lane: Lane
-  /** The capability the route asks for; without one it is open. */
-  readonly scope?: Scope
+/** What a route promises, and how this service serves it. */
+export interface RouteRow<P, Q, B> extends RouteContract<P, Q, B> {
   /** One more that this request needs, for what its query asks for beside. */
   readonly furtherScope?: (head: RequestHead) => Scope | undefined
-  readonly params?: P
-  readonly query?: Q
-  /** A schema for JSON, or `bytes` for the body as it is. */
-  readonly body?: B
-  readonly responses: Readonly<Record<number, ResponseRow>>
-  /** Codes of the route's own refusals, each with its status; those every route has are not repeated. */
-  readonly errors?: Readonly<Record<string, number>>
   readonly limits?: RouteLimits
   handler(context: RequestContext<ParamsOf<P>, QueryOf<Q>, BodyOf<B>>): IngressResponse | Promise<IngressResponse>
 }
 
+/** What the handler of a row is given. */
+export type ContextOf<R> =
+  R extends RouteContract<infer P, infer Q, infer B> ? RequestContext<ParamsOf<P>, QueryOf<Q>, BodyOf<B>> : never
+
 /** A row whose schemas have been checked against its handler, so that rows of all kinds fit one table. */
-export interface Route extends Omit<RouteRow<z.ZodType, z.ZodType, z.ZodType | 'bytes'>, 'handler'> {
+export interface Route extends Omit<RouteRow<Schema, Schema, Schema | 'bytes'>, 'handler'> {
   handler(context: RequestContext<unknown, unknown, unknown>): IngressResponse | Promise<IngressResponse>
 }
 
@@ -112,9 +89,9 @@ export type RouteTable = readonly Route[]
 
 /** Checks the handler against the row's schemas. */
 export function route<
-  P extends z.ZodType | undefined = undefined,
-  Q extends z.ZodType | undefined = undefined,
-  B extends z.ZodType | 'bytes' | undefined = undefined,
+  P extends Schema | undefined = undefined,
+  Q extends Schema | undefined = undefined,
+  B extends Schema | 'bytes' | undefined = undefined,
 >(row: RouteRow<P, Q, B>): Route {
   return row as Route
 }

@@ -1,7 +1,8 @@
 /** Request bodies: bounded while they come, decoded, and understood. */
+import type { Schema } from '@cairn/api'
 import { CairnError } from '@cairn/kernel'
 import type { RequestBytes } from '@cairn/transport'
-import type { z } from 'zod'
+import { safeParse } from 'zod/v4/core'
 
 /** How large the header says the body is; nothing when it is sent in chunks. */
 export function declaredLength(contentLength: string | undefined): number | undefined {
@@ -57,7 +58,7 @@ export async function* readBounded(
 const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json[ \t]*(?:;|$)/i
 
 /** JSON of the schema's form, or a refusal that names the first thing wrong with it. */
-export function parseJsonBody(schema: z.ZodType, contentType: string | undefined, bytes: Uint8Array): unknown {
+export function parseJsonBody(schema: Schema, contentType: string | undefined, bytes: Uint8Array): unknown {
   if (!JSON_TYPE.test(contentType ?? ''))
     throw new CairnError('Malformed', 'The body must be JSON, with Content-Type: application/json.', {
       code: 'unsupported_type',
@@ -73,7 +74,7 @@ export function parseJsonBody(schema: z.ZodType, contentType: string | undefined
 }
 
 /** The query as the schema wants it; a name that comes twice is refused, since readers differ on which one counts. */
-export function parseQuery(schema: z.ZodType, text: string): unknown {
+export function parseQuery(schema: Schema, text: string): unknown {
   const fields: Record<string, string> = {}
   for (const [name, value] of new URLSearchParams(text)) {
     if (Object.hasOwn(fields, name)) throw new CairnError('Malformed', `The query names ${name} twice.`)
@@ -82,8 +83,8 @@ export function parseQuery(schema: z.ZodType, text: string): unknown {
   return checked(schema, fields, 'The query')
 }
 
-export function checked(schema: z.ZodType, value: unknown, what: string): unknown {
-  const result = schema.safeParse(value)
+export function checked(schema: Schema, value: unknown, what: string): unknown {
+  const result = safeParse(schema, value)
   if (result.success) return result.data
   const [issue] = result.error.issues
   const place = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.map(String).join('.')}`

@@ -1,5 +1,6 @@
 /** IPFS Delegated Routing v1: who holds an address, as every client of that protocol asks for it. */
 
+import { indexAnswers } from '@cairn/api'
 import { type RequestContext, type RouteTable, route } from '@cairn/http'
 import { delegatedJson, delegatedLines, filterList, NDJSON, wantsNdjson } from '@cairn/routing'
 import type { IngressResponse } from '@cairn/transport'
@@ -33,7 +34,7 @@ export function delegatedRoute(parts: IndexParts): RouteTable[number] {
     params: z.strictObject({ cid: z.string().transform((text) => knownAddressOfCid(text)) }),
     query,
     responses: {
-      200: { description: 'Peers.', schema: z.looseObject({ Providers: z.array(z.looseObject({ ID: z.string() })) }) },
+      200: { description: 'Peers.', schema: indexAnswers.delegatedProviders },
       304: { description: 'The client has it.' },
     },
     errors: lookupErrors,

@@ -1,4 +1,5 @@
 /** Search and graph: off unless switched on, and served by workers of their own. */
+import { indexAnswers } from '@cairn/api'
 import { json, type RouteTable, route } from '@cairn/http'
 import { z } from 'zod'
 import { findRelated, searchNames } from '../domain/facets-core.ts'
@@ -18,7 +19,6 @@ export function facetRoutes(parts: IndexParts): RouteTable {
 }
 
 function searchRoute({ catalogue }: IndexParts): RouteTable[number] {
-  const row = z.strictObject({ key: z.string(), cid: z.string(), score: z.number() })
   return route({
     method: 'GET',
     path: '/search/:query',
@@ -28,15 +28,7 @@ function searchRoute({ catalogue }: IndexParts): RouteTable[number] {
     params: z.strictObject({ query: z.string().min(1).max(QUERY_LENGTH_MAX) }),
     query: z.looseObject({ limit: whole(1, 50, 10), offset: whole(0, 1_000_000, 0) }),
     responses: {
-      200: {
-        description: 'A page of names.',
-        schema: z.looseObject({
-          query: z.string(),
-          results: z.array(row),
-          total_estimate: z.int(),
-          has_more: z.boolean(),
-        }),
-      },
+      200: { description: 'A page of names.', schema: indexAnswers.searchPage },
     },
     errors: { bad_request: 400, over_capacity: 429 },
     handler: ({ params, query: { limit, offset } }) => {

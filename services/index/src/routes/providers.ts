@@ -1,5 +1,6 @@
 /** Who holds an address, best first; and a word against one of them. */
 
+import { indexAnswers } from '@cairn/api'
 import { empty, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
@@ -28,23 +29,6 @@ const query = z.looseObject({
   min_freshness: number.optional(),
 })
 
-const provider = z.looseObject({
-  id: z.string(),
-  http: z.array(z.string()),
-  region: z.string().optional(),
-  class: z.enum(['region_match', 'fresh', 'any', 'unverified']),
-  score: z.number(),
-  last_seen_s: z.int(),
-})
-
-const providerSet = z.looseObject({
-  cid: z.string(),
-  providers: z.array(provider),
-  hedge: z
-    .strictObject({ alpha_ms: z.int(), beta_ms: z.int().optional(), winner: z.enum(['alpha', 'beta', 'tie']) })
-    .optional(),
-})
-
 export function providerRoutes(parts: IndexParts): RouteTable {
   return [providers(parts), report(parts)]
 }
@@ -62,7 +46,7 @@ function providers(parts: IndexParts): RouteTable[number] {
     params: cidParams,
     query,
     responses: {
-      200: { description: 'The providers, and how the lookup went.', schema: providerSet },
+      200: { description: 'The providers, and how the lookup went.', schema: indexAnswers.providerSet },
       304: { description: 'The client has it.' },
     },
     errors: lookupErrors,

@@ -1,5 +1,6 @@
 /** What a key means. Cached answers are given at once; the rest waits for a lookup. */
 
+import { indexAnswers } from '@cairn/api'
 import { type RouteTable, route } from '@cairn/http'
 import type { IngressResponse } from '@cairn/transport'
 import { z } from 'zod'
@@ -8,18 +9,6 @@ import { noProviders, noSuchName } from '../errors.ts'
 import type { Answered } from '../intake.ts'
 import type { IndexParts } from '../parts.ts'
 import { flag, type IndexRequestContext, keyParams, lookupErrors, respondTagged } from './params.ts'
-
-const resolution = z.looseObject({
-  key: z.string(),
-  kind: z.enum(['cid', 'name']),
-  manifest_cid: z.string(),
-  source: z.enum(['cache', 'registry', 'db', 'dht']),
-  integrity: z.strictObject({ algo: z.literal('blake3'), digest: z.string() }),
-  etag: z.string(),
-  freshness_s: z.int(),
-  providers_hint: z.int(),
-  proof: z.string().optional(),
-})
 
 export function resolveRoute(parts: IndexParts): RouteTable[number] {
   const resolving = new Resolving(parts)
@@ -32,7 +21,7 @@ export function resolveRoute(parts: IndexParts): RouteTable[number] {
     params: keyParams,
     query: z.looseObject({ fresh: flag.optional(), from: treeSize.optional() }),
     responses: {
-      200: { description: 'The meaning.', schema: resolution },
+      200: { description: 'The meaning.', schema: indexAnswers.resolution },
       304: { description: 'The client has it.' },
     },
     errors: lookupErrors,

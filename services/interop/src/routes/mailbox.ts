@@ -1,5 +1,6 @@
 /** `/mailbox`: messages out, one consumer at a time each. */
 
+import { interopAnswers } from '@cairn/api'
 import { empty, json, type RequestHead, type RouteTable, route } from '@cairn/http'
 import { Cancel, isKind } from '@cairn/kernel'
 import type { ListedMessage, Message } from '@cairn/mailbox'
@@ -23,9 +24,6 @@ const pageQuery = z.strictObject({
 })
 const receipt = z.strictObject({ id: z.string(), attempt: z.int().min(1), nonce: z.string() })
 const replayForm = z.strictObject({ ids: z.array(z.string()).max(PAGE_MAX).optional() })
-
-const message = z.looseObject({ id: z.string(), topic: z.string() })
-const page = z.strictObject({ messages: z.array(message), next: z.string().nullable() })
 
 function waits({ queryText }: Pick<RequestHead, 'queryText'>): boolean {
   return new URLSearchParams(queryText).has('wait')
@@ -55,7 +53,7 @@ function consumerRoutes({ mailbox, pressure }: InteropParts): RouteTable {
       responses: {
         200: {
           description: 'A message and the receipt for it.',
-          schema: z.strictObject({ message, receipt, visibility_ms: z.int() }),
+          schema: interopAnswers.leasedMessage,
         },
         204: { description: 'There is none now.' },
       },
@@ -106,7 +104,7 @@ function keeperRoutes({ mailbox }: InteropParts): RouteTable {
     lane: 'inline',
     params: anyTopicParams,
     query: pageQuery,
-    responses: { 200: { description: 'In the order they came.', schema: page } },
+    responses: { 200: { description: 'In the order they came.', schema: interopAnswers.messagePage } },
   } as const
   return [
     route({

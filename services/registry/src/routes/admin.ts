@@ -1,15 +1,8 @@
 /** What an operator asks: whether the log is sound, and to look again. */
+import { registryAnswers } from '@cairn/api'
 import { json, type RouteTable, route } from '@cairn/http'
 import { z } from 'zod'
 import type { RegistryParts } from '../parts.ts'
-
-const report = z.looseObject({
-  next: z.int(),
-  size: z.int(),
-  progress: z.number(),
-  bad: z.strictObject({ index: z.int(), why: z.string() }).nullable(),
-  completed_at: z.number().nullable(),
-})
 
 export function adminRoutes(parts: RegistryParts): RouteTable {
   const { verifier } = parts
@@ -21,7 +14,7 @@ export function adminRoutes(parts: RegistryParts): RouteTable {
       lane: 'inline',
       scope: 'registry:admin',
       summary: 'How far the deep verifier has come, and the first entry it found wrong.',
-      responses: { 200: { description: 'The report.', schema: report } },
+      responses: { 200: { description: 'The report.', schema: registryAnswers.verifyReport } },
       handler: () => json(200, verifier.report()),
     }),
     route({
@@ -30,7 +23,7 @@ export function adminRoutes(parts: RegistryParts): RouteTable {
       lane: 'inline',
       scope: 'registry:admin',
       summary: 'Begins to read the whole log again.',
-      responses: { 202: { description: 'Under way.', schema: report } },
+      responses: { 202: { description: 'Under way.', schema: registryAnswers.verifyReport } },
       handler: () => {
         verifier.begin()
         return json(202, verifier.report())

@@ -1,12 +1,12 @@
 /** Approving and committing: what signers do, and whoever counts them. */
 
+import { registryAnswers } from '@cairn/api'
 import { json, problem, type RouteTable, route } from '@cairn/http'
 import { toCairnError } from '@cairn/kernel'
 import { type ApprovalRequest, judgeApproval, judgeQuorum, parseApprovalRequest } from '@cairn/names'
 import type { SignatureAlgorithm, SignatureVerifier } from '@cairn/tlog'
 import type { IngressResponse } from '@cairn/transport'
 import { equalBytes } from '@cairn/wire'
-import { z } from 'zod'
 import type { ApprovedAnswer, Command } from '../domain/commands.ts'
 import type { VersionSummary } from '../domain/ledger.ts'
 import { noSuchProposal, refusal } from '../errors.ts'
@@ -49,16 +49,6 @@ class CachingVerifier implements SignatureVerifier {
   }
 }
 
-const quorum = z.looseObject({ m: z.int(), n: z.int(), approved: z.array(z.string()), missing: z.array(z.string()) })
-
-const committed = z.strictObject({
-  version: z.int(),
-  hash: z.string(),
-  payload_b3: z.string(),
-  log_index: z.int(),
-  committed_at: z.int(),
-})
-
 export function decisionRoutes(parts: RegistryParts): RouteTable {
   return [
     route({
@@ -73,7 +63,7 @@ export function decisionRoutes(parts: RegistryParts): RouteTable {
       responses: {
         200: {
           description: 'Counted, durably; who is still missing.',
-          schema: z.strictObject({ status: z.literal('accepted'), approvals: z.int(), quorum, log_index: z.int() }),
+          schema: registryAnswers.approved,
         },
       },
       errors: {
@@ -99,7 +89,7 @@ export function decisionRoutes(parts: RegistryParts): RouteTable {
       scope: 'registry:commit',
       summary: 'Commits a proposal that has its quorum. Asked again it gives the same answer.',
       params: proposalParams,
-      responses: { 201: { description: 'A version, durable and signed.', schema: committed } },
+      responses: { 201: { description: 'A version, durable and signed.', schema: registryAnswers.committed } },
       errors: {
         NotFound: 404,
         ChainMismatch: 409,

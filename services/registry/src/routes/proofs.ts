@@ -1,5 +1,6 @@
 /** Proof files, made of the published checkpoint: for a version, and for what a name means now. */
 
+import { registryAnswers } from '@cairn/api'
 import { type RouteTable, route } from '@cairn/http'
 import {
   decodeLeaf,
@@ -20,7 +21,7 @@ import type { RegistryParts } from '../parts.ts'
 import { driveErrors, nameParams, REVALIDATED, version } from './params.ts'
 
 const query = z.strictObject({ from: version.optional() })
-const responses = { 200: { description: 'A proof file.', schema: z.looseObject({ schema: z.string() }) } }
+const responses = { 200: { description: 'A proof file.', schema: registryAnswers.proof } }
 
 export function proofRoutes(parts: RegistryParts): RouteTable {
   return [

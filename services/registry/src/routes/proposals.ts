@@ -1,5 +1,6 @@
 /** Proposals: opening one, and looking at those that are open. */
 
+import { registryAnswers } from '@cairn/api'
 import { json, type RouteTable, route } from '@cairn/http'
 import { judgeQuorum, type LogIdentity, MAX_LEAF_BYTES, parseProposalRequest, signingInput } from '@cairn/names'
 import { canonicalJson } from '@cairn/wire'
@@ -17,14 +18,6 @@ const PAGE_DEFAULT = 100
 const LEAF_FRAME_BYTES = 2048
 const HOLDER = 'registry'
 
-const opened = z.looseObject({
-  proposal_id: z.string(),
-  payload_b3: z.string(),
-  signing_input: z.string(),
-  expires_at: z.int(),
-  quorum: z.looseObject({ m: z.int(), n: z.int() }),
-})
-
 export function proposalRoutes(parts: RegistryParts): RouteTable {
   return [
     route({
@@ -35,7 +28,7 @@ export function proposalRoutes(parts: RegistryParts): RouteTable {
       summary:
         'Opens a proposal: `{payload: {items, note?}, payload_b3?, supersede?, proposal_id?}`, as JSON or CBOR. It can be approved and committed for 24 hours. With an id of its own a proposer can ask again and open one. The UTF-8 of `signing_input` is what signers sign.',
       body: 'bytes',
-      responses: { 202: { description: 'Open, durably.', schema: opened } },
+      responses: { 202: { description: 'Open, durably.', schema: registryAnswers.opened } },
       errors: { Malformed: 400, ProposalExists: 409, LengthRequired: 411, HardLimitExceeded: 413, ...writeErrors },
       handler: async (context) => {
         const request = parseProposalRequest(bodyOf(context))
@@ -79,7 +72,7 @@ function listProposals({ ledger, published }: RegistryParts): RouteTable[number]
     responses: {
       200: {
         description: 'A page, and the cursor of the next; null after the last.',
-        schema: z.strictObject({ proposals: z.array(z.looseObject({})), cursor: z.int().nullable() }),
+        schema: registryAnswers.proposals,
       },
     },
     handler: ({ query }) => {
@@ -110,7 +103,7 @@ function showProposal(parts: RegistryParts): RouteTable[number] {
     lane: 'inline',
     summary: 'One proposal: what it changes, what signers sign, who has approved and who is missing; or its version.',
     params: proposalParams,
-    responses: { 200: { description: 'The proposal.', schema: z.looseObject({ status: z.string() }) } },
+    responses: { 200: { description: 'The proposal.', schema: registryAnswers.shownProposal } },
     errors: { NotFound: 404 },
     handler: ({ params: { id } }) => {
       const done = ledger.committed(id)

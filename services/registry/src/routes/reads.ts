@@ -1,5 +1,6 @@
 /** What everybody may read: the head, versions, what a name means. Answered from the published snapshot. */
 
+import { registryAnswers } from '@cairn/api'
 import { json, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
 import { encodeTrust, isLive, itemHash, itemKey, parseArtifact } from '@cairn/names'
@@ -29,7 +30,7 @@ export function trustRoute({ signer: { identity, keys } }: RegistryParts): Route
     lane: 'inline',
     summary:
       'A trust file for `cairn verify-proof`: the origin, the genesis and the keys of the log. It is worth what the way it came is worth.',
-    responses: { 200: { description: 'The trust file.', schema: z.looseObject({ schema: z.string() }) } },
+    responses: { 200: { description: 'The trust file.', schema: registryAnswers.trust } },
     handler: () => ({
       status: 200,
       headers: ['Content-Type', 'application/json', 'Cache-Control', REVALIDATED],
@@ -54,7 +55,7 @@ function head({ published, runtime }: RegistryParts): RouteTable[number] {
     responses: {
       200: {
         description: 'HEAD.',
-        schema: z.looseObject({ version: z.int(), hash: z.string(), payload_b3: z.string() }),
+        schema: registryAnswers.head,
       },
       304: { description: 'The client has it.' },
     },
@@ -74,7 +75,7 @@ function versions(parts: RegistryParts): RouteTable[number] {
     summary: 'The artifact of a version: canonical JSON, whose BLAKE3 is its hash.',
     params: z.strictObject({ version }),
     responses: {
-      200: { description: 'The artifact.', schema: z.looseObject({ version: z.int() }) },
+      200: { description: 'The artifact.', schema: registryAnswers.artifact },
       304: { description: 'The client has it.' },
     },
     errors: { Malformed: 400, NotFound: 404, Pruned: 410, ...driveErrors },
@@ -100,7 +101,7 @@ function names(parts: RegistryParts): RouteTable[number] {
     responses: {
       200: {
         description: 'The item.',
-        schema: z.looseObject({ name: z.string(), version: z.int(), item: z.looseObject({}) }),
+        schema: registryAnswers.namedItem,
       },
       304: { description: 'The client has it.' },
     },
@@ -120,7 +121,7 @@ function history({ ledger, published }: RegistryParts): RouteTable[number] {
     responses: {
       200: {
         description: 'Versions, for `GET /registry/{version}`; what retention removed is not among them.',
-        schema: z.strictObject({ name: z.string(), versions: z.array(z.int()) }),
+        schema: registryAnswers.history,
       },
     },
     errors: { Malformed: 400 },

@@ -1,36 +1,20 @@
 /** The chunk protocol: ask what is missing, send it in any order, commit. Peers and the command line speak it. */
 
+import { storageApi } from '@cairn/api'
 import { empty, json, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { CHUNK_BYTES_MAX } from '@cairn/store'
 import type { IngressResponse } from '@cairn/transport'
 import { type Address, entityTagOf } from '@cairn/wire'
-import { z } from 'zod'
-import { READ_ERRORS } from '../errors.ts'
 import { readFrames } from '../objects/body-chunks.ts'
 import { cachingHeaders, guardHeaders } from '../objects/object-answer.ts'
 import { storeChunks } from '../objects/object-writer.ts'
 import type { StorageParts } from '../parts.ts'
-import { address, addressParams, readScope, type StorageRequestContext, uploadQuery } from './route-context.ts'
+import { readScope, type StorageRequestContext } from './route-context.ts'
 
-/** Ids in one question, and chunks in one request; the ids fit into a body of `max_body_bytes`. */
-const CHUNKS_MAX = 8192
 /** Framed chunks in one request. */
 const FRAMES_BYTES_MAX = 64 * 1024 * 1024
 /** Ids looked up in one step; more would hold up everybody else. */
 const LOOK_UP_MAX = 1024
-/** Chunks in a page. */
-const PAGE_MAX = 1000
-
-const writeErrors = {
-  write_failed: 503,
-  not_ready: 503,
-  drive_stalled: 503,
-  drive_failed: 503,
-  no_space: 507,
-}
-const stored = z.strictObject({ address: z.string(), new: z.boolean() })
-
 export function chunkRoutes(parts: StorageParts): RouteTable {
   return [...chunkReads(parts), putChunk(parts), postChunks(parts), listChunks(parts), removeChunk(parts)]
 }
@@ -38,31 +22,12 @@ export function chunkRoutes(parts: StorageParts): RouteTable {
 function chunkReads(parts: StorageParts): RouteTable {
   return [
     route({
-      method: 'GET',
-      path: '/c/:address',
-      lane: 'inline',
-      summary: 'One chunk by its own hash.',
-      params: addressParams,
+      ...storageApi.getChunk,
       ...readScope(parts.config()),
-      responses: { 200: { description: 'Its bytes, proved.', mediaType: 'application/octet-stream' } },
-      errors: { not_found: 404, ...READ_ERRORS },
       handler: async (context) => await getChunk(parts, context, context.params.address),
     }),
     route({
-      method: 'POST',
-      path: '/c/missing',
-      lane: 'inline',
-      scope: 'storage:write',
-      summary: `Which of up to ${CHUNKS_MAX} chunks are not here; the others are kept for the upload.`,
-      query: uploadQuery,
-      body: z.strictObject({ ids: z.array(address).max(CHUNKS_MAX) }),
-      responses: {
-        200: {
-          description: 'Those to send, and the name the others are kept under.',
-          schema: z.strictObject({ missing: z.array(z.string()), upload: z.string() }),
-        },
-      },
-      errors: { rebuilding: 503, drive_failed: 503 },
+      ...storageApi.findMissingChunks,
       handler: async ({ body: { ids }, query, corrId }) => {
         const upload = query.upload ?? corrId
         const missing: Address[] = []
@@ -77,17 +42,7 @@ function chunkReads(parts: StorageParts): RouteTable {
 
 function listChunks({ drives, own }: StorageParts): RouteTable[number] {
   return route({
-    method: 'GET',
-    path: '/c',
-    lane: 'inline',
-    scope: 'storage:admin',
-    summary: 'Chunks of this node in order, after the one given.',
-    query: z.strictObject({
-      after: address.optional(),
-      limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(PAGE_MAX),
-    }),
-    responses: { 200: { description: 'A page.', schema: z.strictObject({ chunks: z.array(z.string()) }) } },
-    errors: { rebuilding: 503, drive_failed: 503 },
+    ...storageApi.listChunks,
     handler: async ({ query: { after, limit } }) => {
       own.mustBeReadable()
       const pages = await Promise.all(
@@ -100,15 +55,7 @@ function listChunks({ drives, own }: StorageParts): RouteTable[number] {
 
 function removeChunk({ drives, work }: StorageParts): RouteTable[number] {
   return route({
-    method: 'DELETE',
-    path: '/c/:address',
-    lane: 'inline',
-    scope: 'storage:admin',
-    summary:
-      'Removes a chunk whatever refers to it, from every drive of this node. Objects made of it are damaged then.',
-    params: addressParams,
-    responses: { 204: { description: 'Gone.' } },
-    errors: { not_found: 404, ...writeErrors },
+    ...storageApi.deleteChunk,
     handler: async (context) => {
       const { address: id } = context.params
       const remove = async (): Promise<boolean> => {
@@ -153,20 +100,8 @@ async function getChunk(
 function putChunk(parts: StorageParts): RouteTable[number] {
   const { work, runtime } = parts
   return route({
-    method: 'PUT',
-    path: '/c/:address',
-    lane: 'inline',
-    scope: 'storage:write',
-    summary: 'Stores one chunk and keeps it for the upload.',
-    params: addressParams,
-    query: uploadQuery,
-    body: 'bytes',
-    limits: { bodyBytes: CHUNK_BYTES_MAX },
-    responses: {
-      200: { description: 'It was here already.', schema: stored },
-      201: { description: 'Stored, durably.', schema: stored },
-    },
-    errors: { conflict: 409, ...writeErrors },
+    ...storageApi.putChunk,
+    limits: { bodyBytes: storageApi.CHUNK_BYTES_MAX },
     handler: async (context) => {
       const { address: id } = context.params
       const upload = context.query.upload ?? context.corrId
@@ -183,23 +118,10 @@ function putChunk(parts: StorageParts): RouteTable[number] {
 function postChunks(parts: StorageParts): RouteTable[number] {
   const { runtime } = parts
   return route({
-    method: 'POST',
-    path: '/c',
-    lane: 'inline',
-    scope: 'storage:write',
-    summary: `Stores up to ${CHUNKS_MAX} chunks: each is four bytes of length, the highest first, then its bytes.`,
-    query: uploadQuery,
-    body: 'bytes',
+    ...storageApi.postChunks,
     limits: { stream: true, streamBytes: FRAMES_BYTES_MAX },
-    responses: {
-      200: {
-        description: 'How many, and how many were new; all of them durable.',
-        schema: z.strictObject({ chunks: z.int(), new: z.int() }),
-      },
-    },
-    errors: { bad_frame: 400, payload_too_large: 413, ...writeErrors },
     handler: async (context) => {
-      const frames = readFrames(context.stream ?? [context.body], CHUNKS_MAX)
+      const frames = readFrames(context.stream ?? [context.body], storageApi.CHUNKS_MAX)
       const upload = context.query.upload ?? context.corrId
       const { chunks } = landingOf(parts, { ...context.query, upload })
       const stored = await storeChunks(chunks, frames, upload)

@@ -3,16 +3,15 @@
  * no question goes round in circles; the flag `copy` says the same on the routes of objects, manifests and references.
  */
 
+import { storageApi } from '@cairn/api'
 import { json, problem, type RouteTable, route } from '@cairn/http'
 import { CairnError, isKind } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
 import type { Scope } from '@cairn/wire'
-import { z } from 'zod'
 import { noSuchObject } from '../errors.ts'
 import type { ObjectPutResult } from '../objects/object-writer.ts'
 import type { StorageParts } from '../parts.ts'
 import type { KnownCopy } from '../targets/target.ts'
-import { address, addressParams } from './route-context.ts'
 
 /** Says how many copies there are, where that is fewer than there should be. */
 export function copiesHeader(copies: ObjectPutResult['copies']): string[] {
@@ -20,17 +19,6 @@ export function copiesHeader(copies: ObjectPutResult['copies']): string[] {
     ? []
     : ['X-Cairn-Copies', `${copies.made}/${copies.wanted}`]
 }
-
-const IDS_MAX = 1024
-const PAGE_MAX = 1000
-
-const peer = { lane: 'inline', scope: 'storage:admin' } as const
-
-/** What a copy that another node sends says about itself. Every owner it names holds the copy too. */
-export const copyQuery = z.strictObject({
-  copy: z.coerce.number().int().min(0).optional(),
-  owners: z.string().max(4096).optional(),
-})
 
 export function ownersIn(owners: string | undefined): string[] {
   return owners === undefined || owners === '' ? [] : owners.split(',')
@@ -54,15 +42,7 @@ export function copyRoutes(parts: StorageParts): RouteTable {
 
 function known({ own, config, peersGate, replication }: StorageParts): RouteTable[number] {
   return route({
-    ...peer,
-    method: 'POST',
-    path: '/copies/known',
-    summary: `What this node knows of up to ${IDS_MAX} objects, in the order asked; without any, that it is there.`,
-    body: z.strictObject({ ids: z.array(address).max(IDS_MAX) }),
-    responses: {
-      200: { description: 'A copy, a delete, or nothing, for each.', schema: z.looseObject({ node: z.string() }) },
-    },
-    errors: { rebuilding: 503, drive_failed: 503, rejoin_empty: 409 },
+    ...storageApi.listKnownCopies,
     handler: async ({ body, headers }) => {
       peersGate.admit(headers)
       const copies = (await own.known(body.ids)).map(encodeKnownCopy)
@@ -74,16 +54,7 @@ function known({ own, config, peersGate, replication }: StorageParts): RouteTabl
 
 function page({ own }: StorageParts): RouteTable[number] {
   return route({
-    ...peer,
-    method: 'GET',
-    path: '/copies',
-    summary: 'Copies and deletes of this node in order of address, after the one given.',
-    query: z.strictObject({
-      after: address.optional(),
-      limit: z.coerce.number().int().min(1).max(PAGE_MAX).default(PAGE_MAX),
-    }),
-    responses: { 200: { description: 'A page; empty after the last.', schema: z.looseObject({}) } },
-    errors: { rebuilding: 503, drive_failed: 503 },
+    ...storageApi.listCopies,
     handler: async ({ query }) => {
       const rows = await own.page(query.after, query.limit)
       return json(200, { copies: rows.map(({ id, known: copy }) => ({ address: id, ...encodeKnownCopy(copy) })) })
@@ -93,13 +64,7 @@ function page({ own }: StorageParts): RouteTable[number] {
 
 function facts({ own }: StorageParts): RouteTable[number] {
   return route({
-    ...peer,
-    method: 'GET',
-    path: '/copies/:address',
-    summary: 'What there is to say about the copy of an object on this node.',
-    params: addressParams,
-    responses: { 200: { description: 'Its facts.', schema: z.looseObject({ size: z.int() }) } },
-    errors: { not_found: 404, rebuilding: 503, drive_failed: 503 },
+    ...storageApi.getCopyFacts,
     handler: async ({ params }) => {
       const copy = await own.stat(params.address)
       if (copy === undefined) throw noSuchObject(params.address)

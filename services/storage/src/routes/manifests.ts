@@ -1,75 +1,44 @@
 /** `/m`: what an object is made of, and the commit of an upload. */
 
-import { json, problem, type RouteTable, route } from '@cairn/http'
+import { storageApi } from '@cairn/api'
+import { type ContextOf, json, problem, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
 import { type Address, encodeManifest, entityTagOf, MAX_MANIFEST_BYTES } from '@cairn/wire'
-import { z } from 'zod'
-import { COPY_ERRORS, noSuchObject, READ_ERRORS, WRITE_ERRORS } from '../errors.ts'
+import { noSuchObject } from '../errors.ts'
 import type { CommitPlace } from '../objects/manifest-commit.ts'
 import { cachingHeaders, guardHeaders, rememberedType } from '../objects/object-answer.ts'
 import { readStoredManifest } from '../objects/object-reader.ts'
 import type { StorageParts } from '../parts.ts'
 import type { DriveTarget } from '../targets/drive-target.ts'
-import { copiesHeader, copyQuery, copyScope, olderCopy, ownersIn } from './copies.ts'
-import { addressParams, readScope, readWithRetry, type StorageRequestContext, uploadQuery } from './route-context.ts'
+import { copiesHeader, copyScope, olderCopy, ownersIn } from './copies.ts'
+import { readScope, readWithRetry, type StorageRequestContext } from './route-context.ts'
 
-const PATH = '/m/:address'
-const MEDIA_TYPE = 'application/vnd.ipld.dag-cbor'
+const { path: PATH } = storageApi.putManifest
 /** Missing chunks that are named; the client asks `/c/missing` about the rest. */
 const MISSING_NAMED_MAX = 8192
 
-const commitQuery = uploadQuery.extend(copyQuery.shape)
-const committed = z.strictObject({ address: z.string(), size: z.int(), new: z.boolean() })
+type CommitContext = ContextOf<typeof storageApi.putManifest>
 
 export function manifestRoutes(parts: StorageParts): RouteTable {
   return [
     route({
-      method: 'GET',
-      path: PATH,
-      lane: 'inline',
-      summary: 'The manifest of an object of more than one chunk: it proves itself against the address.',
-      params: addressParams,
-      query: z.strictObject({ copy: z.string().optional() }),
+      ...storageApi.getManifest,
       furtherScope: copyScope,
       ...readScope(parts.config()),
       limits: { stream: true },
-      responses: { 200: { description: 'Deterministic DAG-CBOR.', mediaType: MEDIA_TYPE } },
-      errors: { not_found: 404, single_chunk: 404, ...READ_ERRORS },
       handler: async (context) => {
         const { address } = context.params
         return await getManifest(parts, context, address, context.query.copy !== undefined)
       },
     }),
     route({
-      method: 'PUT',
-      path: PATH,
-      lane: 'inline',
-      scope: 'storage:write',
-      summary:
-        'Commits an upload: every chunk is proved against the manifest, and the object is visible at once. Its media type is `X-Object-Type`.',
-      params: addressParams,
-      query: commitQuery,
+      ...storageApi.putManifest,
       furtherScope: copyScope,
-      body: 'bytes',
       limits: { stream: true, streamBytes: MAX_MANIFEST_BYTES },
-      responses: {
-        200: { description: 'It was here already.', schema: committed },
-        201: { description: 'Committed, durably.', schema: committed },
-      },
-      errors: {
-        single_chunk: 400,
-        conflict: 409,
-        chunk_mismatch: 409,
-        missing_chunks: 409,
-        ...COPY_ERRORS,
-        payload_too_large: 413,
-        read_failed: 503,
-        ...WRITE_ERRORS,
-      },
       handler: async (context) => {
         try {
-          return await putManifest(parts, context, context.params.address, context.query)
+          return await putManifest(parts, context)
         } catch (error) {
           return olderCopy(error, context.corrId)
         }
@@ -92,15 +61,12 @@ async function getManifest(
   const manifest = await work.read(async () => await readStoredManifest(reader, object), context)
   const isPrivate = config().auth.read_requires_capability
   const common = [...cachingHeaders(entityTagOf(id), isPrivate), ...guardHeaders(isPrivate)]
-  return { status: 200, headers: [...common, 'Content-Type', MEDIA_TYPE], body: encodeManifest(manifest) }
+  return { status: 200, headers: [...common, 'Content-Type', storageApi.MANIFEST_TYPE], body: encodeManifest(manifest) }
 }
 
-async function putManifest(
-  parts: StorageParts,
-  context: StorageRequestContext,
-  id: Address,
-  query: z.output<typeof commitQuery>,
-): Promise<IngressResponse> {
+async function putManifest(parts: StorageParts, context: CommitContext): Promise<IngressResponse> {
+  const { query } = context
+  const id = context.params.address
   const { commits, events, runtime } = parts
   const upload = query.upload ?? context.corrId
   const beganAt = runtime.clock.now()
@@ -125,7 +91,7 @@ async function putManifest(
 }
 
 /** A copy from another node: on the drive its chunks are on, and nowhere else. */
-function copyPlace(parts: StorageParts, landing: DriveTarget, query: z.output<typeof commitQuery>): CommitPlace {
+function copyPlace(parts: StorageParts, landing: DriveTarget, query: CommitContext['query']): CommitPlace {
   const { copy: version = 0, owners } = query
   return {
     chunks: landing.drive.contents.chunks,

@@ -1,18 +1,19 @@
 /** `GET /o`: an object, whole or in ranges. */
 
+import { storageApi } from '@cairn/api'
 import { empty, problem, type RouteTable, route } from '@cairn/http'
 import { CairnError, type Labels } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
-import { noSuchObject, READ_ERRORS } from '../errors.ts'
+import { noSuchObject } from '../errors.ts'
 import { type BytesAnswer, ObjectResponder, preconditionFailed } from '../objects/object-answer.ts'
 import { ObjectBytes } from '../objects/object-bytes.ts'
 import type { LoadedWindow, LocatedObject } from '../objects/object-reader.ts'
 import type { ChunkWindow } from '../objects/window-core.ts'
 import type { StorageParts } from '../parts.ts'
-import { addressParams, readScope, readWithRetry, type StorageRequestContext } from './route-context.ts'
+import { readScope, readWithRetry, type StorageRequestContext } from './route-context.ts'
 
-const PATH = '/o/:address'
+const { path: PATH } = storageApi.getObject
 
 /** The same objects every time, which is what the metrics are quick with. */
 const BYTES_LABELS = { route: PATH }
@@ -29,23 +30,8 @@ export function objectReads(parts: StorageParts): RouteTable {
   const answers = new ObjectResponder(parts.config().auth.read_requires_capability)
   return [
     route({
-      method: 'GET',
-      path: PATH,
-      lane: 'inline',
-      summary: 'The object, whole or in ranges; every byte is proved before it leaves.',
-      params: addressParams,
+      ...storageApi.getObject,
       ...readScope(parts.config()),
-      responses: {
-        200: { description: 'All of it.', mediaType: 'application/octet-stream' },
-        206: { description: 'The ranges asked for.', mediaType: 'application/octet-stream' },
-        304: { description: 'The client has it.' },
-      },
-      errors: {
-        not_found: 404,
-        precondition_failed: 412,
-        range_not_satisfiable: 416,
-        ...READ_ERRORS,
-      },
       limits: { stream: true },
       handler: (context) => getObject(parts, answers, context, context.params.address),
     }),

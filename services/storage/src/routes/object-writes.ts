@@ -1,36 +1,22 @@
 /** `PUT`, `POST` and `DELETE /o`: objects in and out. */
-import { empty, json, type RequestContext, type RouteTable, route } from '@cairn/http'
-import { CHUNK_BYTES_MAX } from '@cairn/store'
+import { storageApi } from '@cairn/api'
+import { type ContextOf, empty, json, type RequestContext, type RouteTable, route } from '@cairn/http'
 import type { IngressResponse } from '@cairn/transport'
 import { type Address, addressOf, type Scope } from '@cairn/wire'
-import { z } from 'zod'
-import { COPY_ERRORS, noSuchObject, objectTooLarge, otherBytes, WRITE_ERRORS } from '../errors.ts'
+import { noSuchObject, objectTooLarge, otherBytes } from '../errors.ts'
 import { cutStream, cutWhole } from '../objects/body-chunks.ts'
 import { rememberedType } from '../objects/object-answer.ts'
 import type { ObjectPutResult } from '../objects/object-writer.ts'
 import type { StorageParts } from '../parts.ts'
-import { copiesHeader, copyQuery, copyScope, olderCopy, ownersIn } from './copies.ts'
-import { address, addressParams } from './route-context.ts'
+import { copiesHeader, copyScope, olderCopy, ownersIn } from './copies.ts'
 
 // `/refs`: who keeps an object from being deleted.
-
-const holdParams = z.strictObject({ owner: z.string(), address })
-/** With `copy` another node asks, about the copy on this one. */
-const holdQuery = z.strictObject({ copy: z.string().optional() })
 
 export function referenceRoutes({ objects, own, work }: StorageParts): RouteTable {
   return [
     route({
-      method: 'PUT',
-      path: '/refs/:owner/:address',
-      lane: 'inline',
-      scope: 'storage:hold',
-      summary: 'Keeps the object from being deleted for as long as the owner holds it. Durable, and idempotent.',
-      params: holdParams,
-      query: holdQuery,
+      ...storageApi.holdObject,
       furtherScope: copyScope,
-      responses: { 204: { description: 'Held.' } },
-      errors: { not_found: 404, ...WRITE_ERRORS },
       handler: async (context) => {
         const { owner, address: id } = context.params
         const at = context.query.copy === undefined ? objects : own
@@ -39,16 +25,8 @@ export function referenceRoutes({ objects, own, work }: StorageParts): RouteTabl
       },
     }),
     route({
-      method: 'DELETE',
-      path: '/refs/:owner/:address',
-      lane: 'inline',
-      scope: 'storage:hold',
-      summary: 'Releases the object. Idempotent.',
-      params: holdParams,
-      query: holdQuery,
+      ...storageApi.releaseObject,
       furtherScope: copyScope,
-      responses: { 204: { description: 'Not held by this owner any more.' } },
-      errors: WRITE_ERRORS,
       handler: async (context) => {
         const { owner, address: id } = context.params
         const at = context.query.copy === undefined ? objects : own
@@ -58,24 +36,6 @@ export function referenceRoutes({ objects, own, work }: StorageParts): RouteTabl
     }),
   ]
 }
-
-const putAnswer = z.strictObject({ address: z.string(), size: z.int(), new: z.boolean() })
-const putResponses = {
-  200: { description: 'It was here already.', schema: putAnswer },
-  201: { description: 'Stored, durably.', schema: putAnswer },
-}
-const streamQuery = z.strictObject({ stream: z.string().optional() })
-const chunkSize = z.coerce
-  .number()
-  .int()
-  .min(16 * 1024)
-  .max(CHUNK_BYTES_MAX)
-const putQuery = streamQuery.extend({
-  hold: z.string().optional(),
-  chunk_size: chunkSize.optional(),
-  ...copyQuery.shape,
-})
-const removeQuery = z.strictObject({ copy: copyQuery.shape.copy, agreed: z.string().optional() })
 
 /** Who asks for a hold needs the scope of holds as well. */
 function furtherScope(head: { readonly queryText: string }): Scope | undefined {
@@ -89,35 +49,16 @@ function isStreamed({ queryText }: { readonly queryText: string }): boolean {
 export function objectWrites(parts: StorageParts): RouteTable {
   // The bound on a stream is a live key, so the handler holds it, not the table.
   const limits = { stream: isStreamed, streamBytes: Number.MAX_SAFE_INTEGER }
-  const common = { scope: 'storage:write', lane: 'inline', body: 'bytes', query: streamQuery, limits } as const
   return [
     route({
-      ...common,
-      method: 'POST',
-      path: '/o',
-      summary: 'Stores the body and says its address. With `?stream` the body may be larger than `max_body_bytes`.',
-      responses: putResponses,
-      errors: { payload_too_large: 413, decompress_cap: 413, ratio_cap: 413, ...WRITE_ERRORS },
+      ...storageApi.postObject,
+      limits,
       handler: async (context) => await putObject(parts, context, '/o', {}),
     }),
     route({
-      ...common,
-      method: 'PUT',
-      path: '/o/:address',
-      summary:
-        'Stores the body if it is what the address says. `?stream` as above. `?hold=OWNER` holds the object in the same durable step; it needs `storage:hold` too. `?copy=VERSION` is a copy from another node.',
+      ...storageApi.putObject,
       furtherScope,
-      query: putQuery,
-      params: addressParams,
-      responses: putResponses,
-      errors: {
-        conflict: 409,
-        ...COPY_ERRORS,
-        payload_too_large: 413,
-        decompress_cap: 413,
-        ratio_cap: 413,
-        ...WRITE_ERRORS,
-      },
+      limits,
       handler: async (context) => {
         const { copy } = context.query
         if (copy !== undefined) return await putCopy(parts, context, copy)
@@ -126,16 +67,8 @@ export function objectWrites(parts: StorageParts): RouteTable {
       },
     }),
     route({
-      method: 'DELETE',
-      path: '/o/:address',
-      lane: 'inline',
-      scope: 'storage:delete',
-      summary: 'Drops the object, durably. Chunks without another reference go later.',
-      params: addressParams,
-      query: removeQuery,
+      ...storageApi.deleteObject,
       furtherScope: copyScope,
-      responses: { 204: { description: 'Gone.' } },
-      errors: { not_found: 404, referenced: 409, ...COPY_ERRORS, ...WRITE_ERRORS },
       handler: async (context) => {
         const { address } = context.params
         if (context.query.copy !== undefined) return await removeCopy(parts, context, context.query.copy)
@@ -149,7 +82,7 @@ export function objectWrites(parts: StorageParts): RouteTable {
 
 type PutContext = RequestContext<unknown, unknown, Uint8Array>
 
-type CopyContext = RequestContext<z.output<typeof addressParams>, z.output<typeof putQuery>, Uint8Array>
+type CopyContext = ContextOf<typeof storageApi.putObject>
 
 /** A whole object from another node, for the drives of this one. */
 async function putCopy(parts: StorageParts, context: CopyContext, version: number): Promise<IngressResponse> {
@@ -170,7 +103,7 @@ async function putCopy(parts: StorageParts, context: CopyContext, version: numbe
   }
 }
 
-type RemoveContext = RequestContext<z.output<typeof addressParams>, z.output<typeof removeQuery>, unknown>
+type RemoveContext = ContextOf<typeof storageApi.deleteObject>
 
 /** A delete another node knows of. */
 async function removeCopy(parts: StorageParts, context: RemoveContext, version: number): Promise<IngressResponse> {

@@ -1,0 +1,6 @@
+export type { Lane, Method, ResponseRow, RouteContract, Schema } from './contract.ts'
+export * as indexAnswers from './index-answers.ts'
+export * as interopAnswers from './interop-answers.ts'
+export * as nodeAnswers from './node-answers.ts'
+export * as registryAnswers from './registry-answers.ts'
+export * as storageApi from './storage.ts'
