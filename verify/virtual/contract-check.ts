@@ -8,7 +8,8 @@ import type { Answer } from './answer.ts'
  * Fails for a JSON body that is not what the row promises: a field that is missing, of another form, or not named there.
  * Schemas of answers drop what they do not name, as a client does, so that what is left must be all that came.
  */
-export function checkContract(route: Route | undefined, { status, headers, body, broken, json }: Answer): void {
+export function checkContract(route: Route | undefined, answer: Answer): void {
+  const { status, headers, body, broken } = answer
   const type = headers['content-type'] ?? ''
   if (route === undefined || broken !== undefined || body.length === 0) return
   if (!type.startsWith('application/json')) return
@@ -18,10 +19,10 @@ export function checkContract(route: Route | undefined, { status, headers, body,
   if (row?.mediaType !== undefined) return
   const schema = row?.schema
   assert.ok(schema !== undefined, `${place}: the row has no schema for this JSON: ${body.toString().slice(0, 300)}`)
-  const parsed = z.safeParse(schema, json())
+  const parsed = z.safeParse(schema, answer.json())
   assert.ok(
     parsed.success,
     parsed.success ? '' : `${place}: ${z.prettifyError(parsed.error)} in ${body.toString().slice(0, 500)}`,
   )
-  assert.deepEqual(parsed.data, json(), `${place}: the row does not name all of it`)
+  assert.deepEqual(parsed.data, answer.json(), `${place}: the row does not name all of it`)
 }
