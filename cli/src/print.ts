@@ -4,7 +4,7 @@ import { type CommandArguments, type CommandOutcome, dataFlag, tokenPath } from 
 import { EXIT_CODES, exitCodeOf } from './exit-codes.ts'
 import { nextSteps } from './next-steps.ts'
 import { mark, type Terminal } from './terminal.ts'
-import { escapeControls, escapeControlsInLines, wrapText } from './terminal-text.ts'
+import { asCalled, escapeControls, escapeControlsInLines, wrapText } from './terminal-text.ts'
 
 /** Failures are known by their code here, so that the help and usage screens need no class of error. */
 export type Failure = Pick<CairnError, 'kind' | 'code' | 'message' | 'cause'>
@@ -29,7 +29,7 @@ export class Printer {
         result,
         error: error === undefined ? null : described(error),
         warnings,
-        next,
+        next: next.map((step) => asCalled(step)),
       })
     } else {
       this.#terminal.write(escapeControlsInLines(data))
@@ -47,7 +47,14 @@ export class Printer {
       dataFlag: dataFlag(this.#args),
       tokenFile: tokenPath(this.#args, this.#terminal.environment),
     })
-    if (this.#args.has('json')) this.#json({ ok: false, result: null, error: described(failure), warnings: [], next })
+    if (this.#args.has('json'))
+      this.#json({
+        ok: false,
+        result: null,
+        error: described(failure),
+        warnings: [],
+        next: next.map((step) => asCalled(step)),
+      })
     else this.#screen(failure, next)
     return exitCodeOf(failure)
   }
@@ -72,7 +79,7 @@ export class Printer {
   /** Beside a mark, which takes two columns. */
   #sentence(text: string): string {
     const { columns } = this.#terminal
-    return wrapText(escapeControlsInLines(text), columns === undefined ? undefined : columns - 2, '  ')
+    return wrapText(escapeControlsInLines(asCalled(text)), columns === undefined ? undefined : columns - 2, '  ')
   }
 
   #mark(kind: 'good' | 'bad' | 'open'): string {
@@ -90,5 +97,5 @@ function described({ kind, code, message }: Failure): Readonly<Record<string, un
 }
 
 function nextLines(next: readonly string[]): string[] {
-  return next.map((step, index) => `  ${index === 0 ? 'Next:' : '  or:'}  ${escapeControls(step)}\n`)
+  return next.map((step, index) => `  ${index === 0 ? 'Next:' : '  or:'}  ${escapeControls(asCalled(step))}\n`)
 }

@@ -1,5 +1,6 @@
 import { banner, readyEvent, runNode } from '@cairn/node'
 import type { CommandHandler } from './command.ts'
+import { asCalled } from './terminal-text.ts'
 
 /** Runs a node in this process. Its banner is for people; a program reads the ready event, or asks for `--json`. */
 export const start: CommandHandler = async ({ given, terminal, print }) => {
@@ -17,7 +18,7 @@ export const start: CommandHandler = async ({ given, terminal, print }) => {
       const event = readyEvent(facts)
       // In amnesia the banner is the only place that ever shows the token.
       const isBannerDue = facts.token !== undefined || (terminal.isWatched && !given.has('quiet'))
-      if (isBannerDue) terminal.say(banner(facts))
+      if (isBannerDue) terminal.say(asCalled(banner(facts)))
       print({ result: event, data: terminal.isDataWatched ? '' : `${JSON.stringify(event)}\n` })
     },
   })

@@ -4,7 +4,7 @@ import { CairnError } from '@cairn/kernel'
 import { Capture } from '../test/capture.ts'
 import { CommandArguments } from './command.ts'
 import { Printer } from './print.ts'
-import { escapeControls, escapeControlsInLines, wrapText } from './terminal-text.ts'
+import { asCalled, commandName, escapeControls, escapeControlsInLines, wrapText } from './terminal-text.ts'
 
 test('lines are broken between words, and what follows is indented', () => {
   const text = 'The quick brown fox jumps over the lazy dog.\nShort.'
@@ -62,4 +62,12 @@ test('with --json a program reads exactly what it was', () => {
     result: { name: FOREIGN },
   })
   assert.equal((JSON.parse(terminal.data) as { result: { name: string } }).result.name, FOREIGN)
+})
+
+test('hints call the program as its user does', () => {
+  const inClone = commandName('file:///src/cairn/cli/src/terminal-text.ts', { npm_command: 'exec' })
+  assert.equal(asCalled('npx cairn start; npx cairn stop', inClone), 'npx cairn start; npx cairn stop')
+  const installed = 'file:///usr/lib/node_modules/cairnd/dist/cli/src/terminal-text.js'
+  assert.equal(asCalled('npx cairn start; npx cairn stop', commandName(installed, {})), 'cairn start; cairn stop')
+  assert.equal(asCalled('npx cairn start', commandName(installed, { npm_command: 'exec' })), 'npx cairnd start')
 })

@@ -1,6 +1,26 @@
 /** Sentences that fit the width of a terminal, broken between words. What is to be copied is never passed through here. */
 const COLUMNS_MIN = 20
 
+/** In a clone `npx cairn` runs this program; anywhere else it would fetch the package of that name, which is not ours. */
+const IN_A_CLONE = 'npx cairn'
+
+/**
+ * How the user calls this program, as far as the module's file and the variables of npm tell: TypeScript is run in a clone
+ * only, and `npx` runs what is not installed.
+ */
+export function commandName(
+  moduleUrl: string = import.meta.url,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): string {
+  if (moduleUrl.endsWith('.ts')) return IN_A_CLONE
+  return environment['npm_command'] === 'exec' ? 'npx cairnd' : 'cairn'
+}
+
+/** Hints, with the program called as the user calls it. */
+export function asCalled(text: string, name: string = commandName()): string {
+  return text.replace(/\bnpx cairn\b/g, name)
+}
+
 /** The text with lines of at most `columns`, those that follow indented; as it is where the width is not known. */
 export function wrapText(text: string, columns: number | undefined, indent = ''): string {
   if (columns === undefined) return text

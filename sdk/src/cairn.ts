@@ -1,6 +1,6 @@
 /** A client of a node: the one class users of this package hold. */
 import { followEvents, type ProviderSet, type ProvidersOptions, type Resolution } from '@cairn/clients'
-import { KERNEL_METRICS, MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
+import { CairnError, KERNEL_METRICS, MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
 import { objectIn, type TreeEntry } from '@cairn/wire'
 import { Connection } from './connection.ts'
 import { providers, type ResolveOptions, resolve } from './finding.ts'
@@ -101,7 +101,7 @@ export class Cairn {
       timeoutMs,
       fetch: options.fetch ?? (async (url, init) => await globalThis.fetch(url, init)),
     }
-    this.#storage = new Connection({ ...common, base: directoryOf(storageUrl) })
+    this.#storage = new Connection({ ...common, base: directoryOf(storageUrl, 'storageUrl') })
     this.#services = new Services({ ...common, urls: urlsOf(options) })
     this.registry = new Registry(this.#services)
   }
@@ -177,13 +177,17 @@ function urlsOf(options: ServiceUrls): Partial<Record<ServiceName, URL>> {
   const urls: Partial<Record<ServiceName, URL>> = {}
   for (const service of SERVICES) {
     const url = options[`${service}Url`]
-    if (url !== undefined) urls[service] = directoryOf(url)
+    if (url !== undefined) urls[service] = directoryOf(url, `${service}Url`)
   }
   return urls
 }
 
 /** Routes lie below the URL, also where it has a path of its own. */
-function directoryOf(url: string | URL): URL {
+function directoryOf(url: string | URL, option: string): URL {
+  if (!URL.canParse(url)) {
+    const detail = `${option} must be a URL such as http://127.0.0.1:7071, and is ${String(url)}.`
+    throw new CairnError('Malformed', detail, { code: 'bad_option' })
+  }
   const base = new URL(url)
   if (!base.pathname.endsWith('/')) base.pathname += '/'
   return base

@@ -69,10 +69,10 @@ export class ChunkBatch {
 type Pieces = AsyncIterable<Uint8Array>
 
 /**
- * Bytes, or a stream of them. A function opens the stream, and may be asked to do so again if the service lost what it
+ * Bytes, a text (stored as UTF-8), or a stream of bytes. A function opens the stream, and may be asked to do so again if the service lost what it
  * had been sent. A piece of a stream is needed only until the next is asked for: its buffer may be used again.
  */
-export type Source = Uint8Array | Blob | ReadableStream<Uint8Array> | Pieces | (() => Pieces)
+export type Source = Uint8Array | string | Blob | ReadableStream<Uint8Array> | Pieces | (() => Pieces)
 
 export interface OpenSource {
   readonly open: () => Pieces
@@ -81,6 +81,7 @@ export interface OpenSource {
 }
 
 export function sourceOf(source: Source): OpenSource {
+  if (typeof source === 'string') return sourceOf(new TextEncoder().encode(source))
   if (source instanceof Uint8Array) return { open: () => once(source), isRepeatable: true }
   if (source instanceof Blob) return { open: () => streamed(source.stream()), isRepeatable: true }
   if (typeof source === 'function') return { open: source, isRepeatable: true }

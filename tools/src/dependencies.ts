@@ -42,6 +42,13 @@ export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ['cborg', { licence: 'Apache-2.0', why: 'Deterministic CBOR for tokens, with a strict decoder.' }],
   ['range-parser', { licence: 'MIT', why: 'An independent reading of Range, to hold ours against.' }],
   ['send', { licence: 'MIT', why: 'An independent evaluation of preconditions, to hold ours against.' }],
+  [
+    'esbuild',
+    {
+      licence: 'MIT',
+      why: 'Turns our files into the JavaScript of the published packages, and bundles the library as its users do.',
+    },
+  ],
   ['fast-check', { licence: 'MIT', why: 'Property tests that shrink, and a scheduler that reorders promises.' }],
   ['find-my-way', { licence: 'MIT', why: 'A radix-tree router that gives the route template back for metrics.' }],
   ['knip', { licence: 'ISC', why: 'Finds unused exports, files and dependencies.' }],

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 /** Absolute path of the repository's root. */
 export const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Paths below `root` that match one of the patterns, sorted, with `/`; installed packages are not ours. */
+/** Paths below `root` that match one of the patterns, sorted, with `/`; installed packages are not ours, and built ones are made of ours. */
 export function findFiles(patterns: readonly string[], root: string = REPOSITORY): string[] {
-  const found = globSync([...patterns], { cwd: root, exclude: ['**/node_modules/**', '**/.git/**'] })
+  const found = globSync([...patterns], { cwd: root, exclude: ['**/node_modules/**', '**/.git/**', 'build/**'] })
   return [...new Set(found.map((path) => path.split(sep).join('/')))].sort()
 }
 
@@ -16,7 +16,10 @@ export interface Manifest {
   /** The folder the manifest stands in, from the root; empty for the root itself. */
   readonly folder: string
   readonly name: string
+  readonly version?: string
   readonly exports?: unknown
+  /** `#name` by condition. */
+  readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly scripts?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>

@@ -32,10 +32,11 @@ const YOUNG_SPACE = '--min-semi-space-size=16'
 
 /**
  * What has a stage of its own in continuous integration, and otherwise runs when it is named or for long: a browser and a
- * model checker are installed apart, and real nodes under load need the machine.
+ * model checker are installed apart, built packages are installed anew, and real nodes under load need the machine.
  */
 const APART: readonly string[] = [
   'verify/browser',
+  'verify/packages',
   'verify/specs',
   'verify/story',
   'verify/chaos/durability',

@@ -1,0 +1,75 @@
+/**
+ * `npm run build` makes the packages that are published, below `build/`: the program `cairnd` and the library
+ * `cairn-sdk`, each with the workspace packages it uses in it, as JavaScript that any Node and bundler reads.
+ *
+ *     src/**.ts ─┬─ esbuild, file by file ─▶ .js, .js.map ─┐
+ *                └─ tsc, of the library ───▶ .d.ts ────────┴─ specifiers rewritten ─▶ build/NAME/dist ─▶ NAME-VERSION.tgz
+ *
+ * Node refuses types under node_modules, so TypeScript itself cannot be shipped.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { transformSync } from 'esbuild'
+import { PRODUCTS, type Product, publishedManifest, reachedFrom, rewriteSpecifiers, sourcesOf } from './published.ts'
+import { findFiles, type Manifest, REPOSITORY, readManifests } from './repository.ts'
+
+const BUILD = join(REPOSITORY, 'build')
+const TYPES = join(BUILD, 'types')
+
+/** Our declarations name `Disposable`, which the library of a compiler for older targets leaves out. */
+const DISPOSABLE = '/// <reference lib="esnext.disposable" />\n'
+
+function run(command: string, args: readonly string[], cwd: string): void {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8' })
+  if (error !== undefined) throw error
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
+}
+
+function write(path: string, content: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, content)
+}
+
+function writeProduct(product: Product, manifests: readonly Manifest[]): void {
+  const folders = reachedFrom(product.folder, manifests)
+  const root = join(BUILD, product.name)
+  const dist = join(root, 'dist')
+  const rewritten = (text: string, path: string): string => rewriteSpecifiers(text, path, manifests)
+  for (const path of sourcesOf(folders)) {
+    const { code, map } = transformSync(readFileSync(join(REPOSITORY, path), 'utf8'), {
+      loader: 'ts',
+      target: product.target,
+      sourcemap: 'external',
+      sourcefile: path,
+      tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+    })
+    const script = path.replace(/\.ts$/, '.js')
+    write(join(dist, script), `${rewritten(code, path)}//# sourceMappingURL=${script.split('/').at(-1)}.map\n`)
+    write(join(dist, `${script}.map`), map)
+  }
+  for (const path of product.extraFiles) {
+    write(join(dist, path), rewritten(readFileSync(join(REPOSITORY, path), 'utf8'), path))
+  }
+  if (product.hasTypes) {
+    for (const path of findFiles(['**/*.d.ts'], TYPES)) {
+      const head = path === `${product.folder}/src/index.d.ts` ? DISPOSABLE : ''
+      write(join(dist, path), `${head}${rewritten(readFileSync(join(TYPES, path), 'utf8'), path)}`)
+    }
+  }
+  const manifest = publishedManifest(product, folders, manifests)
+  const { version, type } = manifest
+  // The program says its version by the manifest of its folder.
+  write(join(dist, product.folder, 'package.json'), `${JSON.stringify({ version, type })}\n`)
+  write(join(root, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
+  cpSync(join(REPOSITORY, product.readme), join(root, 'README.md'))
+  cpSync(join(REPOSITORY, 'LICENSE'), join(root, 'LICENSE'))
+  run('npm', ['pack', '--pack-destination', BUILD, '--ignore-scripts'], root)
+  process.stdout.write(`build/${product.name}-${version}.tgz\n`)
+}
+
+rmSync(BUILD, { recursive: true, force: true })
+run(join(REPOSITORY, 'node_modules/.bin/tsc'), ['-p', 'tools/tsconfig.build.json'], REPOSITORY)
+const manifests = readManifests()
+for (const product of PRODUCTS) writeProduct(product, manifests)
+rmSync(TYPES, { recursive: true })
