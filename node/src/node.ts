@@ -31,7 +31,6 @@ import type { ApiDocument, ApiService } from './api-page.ts'
 import { BackupLocks } from './backup-locks.ts'
 import type { NodeConfig } from './config.ts'
 import type { NodeMachine } from './machine.ts'
-import { probe } from './probe.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
 import {
   type Called,
@@ -42,7 +41,7 @@ import {
   stopTogether,
 } from './service-clients.ts'
 import { ServiceEndpoints } from './service-endpoints.ts'
-import { serviceStatus } from './service-status.ts'
+import { probe, serviceStatus } from './service-status.ts'
 import type { TokenKeys } from './token-keys.ts'
 import { NODE_ABOUT, NODE_TOPOLOGY } from './topology.ts'
 import { VERSION } from './version.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { VirtualPlatform } from '../../verify/virtual/machine.ts'
 import { simulate } from '../../verify/virtual/simulate.ts'
-import { probe } from './probe.ts'
+import { probe } from './service-status.ts'
 
 /** A service that is ready from the n-th question on. */
 function readyFrom(platform: VirtualPlatform, nth: number): { readonly asked: () => number } {

@@ -4,7 +4,7 @@ import { Deadline, MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel
 import { openWorkers } from '@cairn/platform'
 import { assertSame, stripe } from '../test/codes.ts'
 import { encode } from './code.ts'
-import { ENCODE, RECONSTRUCT } from './tasks.ts'
+import { ENCODE, RECONSTRUCT } from './index.ts'
 
 test('worker threads encode and reconstruct, and their refusals arrive as they were thrown', async () => {
   const runtime = systemRuntime(new MemoryLog(), new MemoryMetrics())

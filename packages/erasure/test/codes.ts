@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { wasm } from '@cairn/wire'
-import { type ErasureCode, erasureCode } from '../src/code.ts'
+import { type ErasureCode, erasureCode, mixIn, mixPlain } from '../src/code.ts'
 import { instantiateKernel } from '../src/kernel.ts'
-import { mixIn, mixPlain } from '../src/mix.ts'
 
 function inVectors(lookup: typeof wasm.swizzle): ErasureCode {
   const kernel = instantiateKernel([lookup])

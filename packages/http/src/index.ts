@@ -17,15 +17,17 @@ export {
   type RouteTable,
   route,
 } from './pipeline/route.ts'
+export type { CheckHost, ServiceHost, ServiceModule, StartedService } from './pipeline/service.ts'
 export {
+  queueLane,
   type RunningService,
   runService,
   type ServiceConfig,
   type ServiceParts,
   type StopTogether,
+  serveWorkLane,
+  type WorkQueue,
 } from './pipeline/service.ts'
-export type { CheckHost, ServiceHost, ServiceModule, StartedService } from './pipeline/service-module.ts'
-export { queueLane, serveWorkLane, type WorkQueue } from './pipeline/work-lane.ts'
 export type { RequestHeaders } from './request/request-headers.ts'
 export { type EventSource, eventFrame, eventStream, eventsRoute, type ServerEvent } from './response/event-stream.ts'
 export { empty, type IngressRequest, json, problem } from './response/message.ts'

@@ -63,8 +63,7 @@ export {
   logSection,
   standardError,
 } from './observe/log-output.ts'
-export { PROCESS_METRICS, ProcessMetrics } from './observe/process-metrics.ts'
-export { PrometheusMetrics } from './observe/prometheus-metrics.ts'
+export { PROCESS_METRICS, ProcessMetrics, PrometheusMetrics } from './observe/prometheus-metrics.ts'
 export type { Platform } from './platform.ts'
 export type { HostProcess, Signal } from './process/process.ts'
 export { keepHeapSmall, openFilesLimit, RealProcess } from './process/process.ts'

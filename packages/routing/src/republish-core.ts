@@ -14,7 +14,6 @@
  * Each line is in order of due time by itself: a new key is due a constant time after now.
  */
 import type { Address } from '@cairn/wire'
-import { createDueQueue, type DueQueue, discard, enqueue, first } from './due-queue.ts'
 import { REPUBLISH_MS } from './record.ts'
 
 /** Objects in a second, however few there are. */
@@ -89,4 +88,51 @@ export function failed(core: RepublishCore, key: Address, now: number): void {
 /** In the order in which they are served. */
 function linesOf({ fresh, failed: again, waiting }: RepublishCore): readonly DueQueue[] {
   return [fresh, again, waiting]
+}
+
+// * Keys in the order in which they came, each with the time it is due; any of them can be taken out.
+//
+//     entries  [ × × k3 × k5 k6 ]      × was taken out: skipped when it comes to the head,
+//                     ▲ head           so that no step looks at more than it removes
+//     living   k3 k5 k6
+//
+// A new key is due no earlier than those before it, so the head is always the first to be due.
+
+interface DueEntry {
+  readonly key: Address
+  readonly due: number
+}
+
+export interface DueQueue {
+  readonly entries: DueEntry[]
+  head: number
+  readonly pending: Map<Address, DueEntry>
+}
+
+const COMPACT_AT = 1024
+
+function createDueQueue(): DueQueue {
+  return { entries: [], head: 0, pending: new Map() }
+}
+
+function enqueue(line: DueQueue, key: Address, due: number): void {
+  const entry = { key, due }
+  line.entries.push(entry)
+  line.pending.set(key, entry)
+}
+
+function discard(line: DueQueue, key: Address): void {
+  line.pending.delete(key)
+}
+
+function first(line: DueQueue): DueEntry | undefined {
+  for (; line.head < line.entries.length; line.head += 1) {
+    const entry = line.entries[line.head]
+    if (entry !== undefined && line.pending.get(entry.key) === entry) break
+  }
+  if (line.head >= COMPACT_AT && line.head * 2 >= line.entries.length) {
+    line.entries.splice(0, line.head)
+    line.head = 0
+  }
+  return line.entries[line.head]
 }

@@ -1,5 +1,5 @@
 export { type EdgeConfig } from './config.ts'
-export type { EdgeEvents } from './events.ts'
 export { EDGE, type EdgeHost } from './main.ts'
 export type { OpenPack, PackFile, PackTile, PackWait, ServedPack, TileFacts } from './packs/open-pack.ts'
+export type { EdgeEvents } from './parts.ts'
 export { type EdgeDependencies, type EdgeParts } from './parts.ts'

@@ -4,19 +4,18 @@ import type { ServiceHost } from '@cairn/http'
 import { Bus, CairnError, type Runtime } from '@cairn/kernel'
 import { GuardedTransport, type Inflate, threadInflate, UrlPolicy } from '@cairn/platform'
 import type { Transport } from '@cairn/transport'
+import type { Address } from '@cairn/wire'
 import { EntryAnswers } from './answers/entry-answer.ts'
 import { Cas } from './cas/cas.ts'
 import type { EdgeConfig } from './config.ts'
-import type { EdgeEvents } from './events.ts'
 import { Fills } from './fill/fills.ts'
 import { UpstreamAnswers } from './fill/upstream-answers.ts'
 import { type UpstreamRoutes, upstreamRoutes } from './fill/upstream-route.ts'
 import { ObjectAnswers } from './objects/object-answers.ts'
 import { ProviderFills, ProviderReach } from './objects/provider-fills.ts'
-import { AddedPacks } from './packs/added-packs.ts'
 import { type OpenPack, packOpener } from './packs/open-pack.ts'
 import { PackAnswers } from './packs/pack-answers.ts'
-import { PackTable } from './packs/pack-table.ts'
+import { AddedPacks, PackTable } from './packs/pack-table.ts'
 import { Directories } from './sites/directories.ts'
 import { Names } from './sites/names.ts'
 import { SiteAnswers } from './sites/site-answers.ts'
@@ -174,4 +173,10 @@ export async function checkParts({ config }: Pick<EdgePartsHost, 'config'>): Pro
 function checkConfig({ bind_addr: address, dev_allow_loopback_http: isLoose }: EdgeConfig): void {
   if (!isLoose || LOOPBACK.test(address)) return
   throw new CairnError('RejectPolicy', `edge.dev_allow_loopback_http is for tests; it is refused at ${address}.`)
+}
+
+/** What the edge says happened, as hints. */
+export interface EdgeEvents {
+  'edge.fill': { readonly route: string; readonly status: number; readonly bytes: number }
+  'edge.pack.mounted': { readonly pack: string; readonly address: Address }
 }

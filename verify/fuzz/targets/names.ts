@@ -69,7 +69,6 @@ const proofs: FuzzTarget = {
     'packages/names/src/trust.ts',
     'packages/names/src/leaf.ts',
     'packages/names/src/verify-proof.ts',
-    'packages/names/src/verify-history.ts',
     'packages/names/src/verify-checkpoint.ts',
   ],
   seeds: [

@@ -4,15 +4,24 @@
  *
  *     open ──leave──▶ leaving: serves on, each answer closes its connection ──close──▶ closed
  */
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { CairnError, Closeable } from '@cairn/kernel'
+import { CairnError, Closeable, type Runtime } from '@cairn/kernel'
 import { openFilesLimit } from '@cairn/platform'
 import type { IngressConfig } from '../pipeline/config.ts'
-import { answerBrokenMessage } from './broken-message.ts'
-import { Connections, connectionsShare } from './connections.ts'
+import { NO_ROUTE } from '../pipeline/metrics.ts'
+import { CorrelationIds } from '../request/correlation.ts'
+import { problem } from '../response/message.ts'
+import { Connections, connectionsShare, type HttpConnection } from './connections.ts'
 import {
   type ListenAddress,
   type Listener,
@@ -20,11 +29,11 @@ import {
   refuseInsecurePublic,
   type TlsFiles,
 } from './listener.ts'
+import { closeToOthers, prepareSocketPath } from './listeners.ts'
 import { type ExchangeHost, NodeExchange } from './node-exchange.ts'
 import { checkIntervalMs, Pacer } from './pacer.ts'
 import { PlainConnection, type PlainHost, TurnWriter } from './plain-connection.ts'
 import { NodeResponse, ResponseHeads, type ResponseSink } from './response-sink.ts'
-import { closeToOthers, prepareSocketPath } from './unix-socket.ts'
 
 /** Connections the system keeps for us while the event loop is busy. */
 const BACKLOG = 4096
@@ -296,4 +305,59 @@ function cannotListen(address: ListenAddress, error: NodeJS.ErrnoException): Cai
       ? `${where} is in use by another program; stop it or choose another port.`
       : `Cannot listen on ${where}: ${error.message}.`
   return new CairnError('Conflict', detail, { code: 'cannot_listen', cause: error })
+}
+
+// What the parser could not read, or did not get in time, still gets an answer where one can be given.
+
+/** For the client to read the answer before the connection goes. */
+const LINGER_MS = 1000
+
+/** Answers once, and closes; a connection that is in the middle of another answer is only closed. */
+function answerBrokenMessage(runtime: Runtime, connection: HttpConnection, socket: Duplex, error: Error): void {
+  if (connection.isLeaving) return
+  connection.isLeaving = true
+  const refusal = refusalOf('code' in error ? error.code : undefined)
+  if (refusal === undefined || !socket.writable || connection.answering > 0) {
+    socket.destroy()
+    return
+  }
+  const corrId = new CorrelationIds(runtime).of(undefined)
+  const { status, headers, body } = problem(refusal, corrId)
+  const fields = [
+    ...headers,
+    'X-Corr-ID',
+    corrId,
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+    'Connection',
+    'close',
+  ]
+  const lines = fields.map((field, at) => (at % 2 === 0 ? `${field}: ` : `${field}\r\n`)).join('')
+  runtime.metrics.count('http_requests_total', { route: NO_ROUTE, method: 'other', status: String(status) })
+  runtime.metrics.count('rejected_total', { reason: refusal.code })
+  if (refusal.kind === 'Timeout') runtime.metrics.count('io_timeouts_total', { op: 'read' })
+  const timer = runtime.clock.timer(LINGER_MS, () => {
+    socket.destroy()
+  })
+  socket.once('close', () => timer.cancel())
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}\r\n${body}`)
+}
+
+function refusalOf(code: unknown): CairnError | undefined {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new CairnError('TooLarge', 'The header is larger than this service takes.', {
+        code: 'header_cap',
+        status: 431,
+      })
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return new CairnError('TooLarge', 'The chunk extensions are larger than this service takes.')
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new CairnError('Timeout', 'The header did not arrive in time.', { code: 'slow_header', status: 408 })
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return undefined
+    default:
+      return new CairnError('Malformed', 'This is not an HTTP/1.1 request.')
+  }
 }

@@ -13,11 +13,10 @@ import { type Inflate, threadInflate } from '@cairn/platform'
 import { type IngressResponse, isStream } from '@cairn/transport'
 import type { IpBlock, Scope } from '@cairn/wire'
 import { openApi } from '../docs/openapi.ts'
-import { parseQuery } from '../request/body.ts'
+import { type BodyDecoder, parseQuery, takeBody } from '../request/body.ts'
 import { clientAddress, isLocal, isLoopback, proxyBlocks } from '../request/client-address.ts'
 import { CorrelationIds } from '../request/correlation.ts'
 import { preflight, refuseCrossSiteEmbed, refuseCrossSiteWrite } from '../request/cross-origin.ts'
-import { type BodyDecoder, takeBody } from '../request/request-body.ts'
 import {
   checkExpectation,
   checkFraming,

@@ -15,8 +15,16 @@ import { RawClient } from '../test/raw-client.ts'
 import { NO_CAPABILITIES } from './authorizer.ts'
 import { ingressSection, listenKeys } from './config.ts'
 import { type Route, route } from './route.ts'
-import { type RunningService, runService, type ServiceConfig, type ServiceParts, type StopTogether } from './service.ts'
-import { queueLane, serveWorkLane, type WorkQueue } from './work-lane.ts'
+import {
+  queueLane,
+  type RunningService,
+  runService,
+  type ServiceConfig,
+  type ServiceParts,
+  type StopTogether,
+  serveWorkLane,
+  type WorkQueue,
+} from './service.ts'
 
 const TIMEOUT = { timeout: 15_000 }
 const HEAD = 'Host: localhost\r\n'

@@ -7,26 +7,85 @@
  *          ─▶ intake queues close ─▶ workers end ─▶ lame duck is over ─▶ listeners close ─▶ resources close
  *                                                       (at the drain deadline: abort, count, go on)
  */
+
 import {
+  type Breakers,
   type BusEvent,
   type Config,
   type EventBus,
   Health,
+  type Job,
   type KernelEvents,
+  type MetricTable,
+  type Queue,
   type Runtime,
   type StopReport,
   Supervisor,
+  serveJobs,
   sleep,
+  submit,
   type TaskContext,
   toCairnError,
 } from '@cairn/kernel'
-import type { Rebinding } from '@cairn/platform'
+import type { MaintenanceLock, Platform, Rebinding } from '@cairn/platform'
+import type { IngressResponse } from '@cairn/transport'
+import type { Audience } from '@cairn/wire'
+import type { z } from 'zod'
 import type { Listen } from '../connection/listener.ts'
 import { boundHosts, Listeners, listenSpecs } from '../connection/listeners.ts'
 import { serveNode } from '../connection/node-listener.ts'
+import type { Authorizer } from './authorizer.ts'
 import type { IngressConfig, ListenConfig } from './config.ts'
-import { Ingress, type IngressOptions } from './ingress.ts'
+import { Ingress, type IngressOptions, type WorkLane } from './ingress.ts'
 import type { ReadyFields } from './ops-routes.ts'
+
+// What a service is to the node that runs it.
+
+export interface ServiceHost<C> {
+  /** The machine, with this service's own log, metrics and topology. */
+  readonly platform: Platform
+  readonly config: Config<C>
+  readonly authorizer: Authorizer
+  /** The service's own directory in the data directory; it may not exist yet. */
+  readonly directory: string
+  readonly version: Readonly<Record<string, unknown>>
+  /** As the module says it. */
+  readonly about?: string
+  readonly metricsText: () => Promise<string>
+  /** What the node adds to `/readyz`: how those are that the service calls. */
+  readonly readyFields?: () => Readonly<Record<string, unknown>>
+  /** Of the calls to those services, for `breakerJanitor`: the service runs the one task that writes them. */
+  readonly breakers?: Breakers
+  /** Turns between removing files of the service and copying them; the service makes its own where no backup runs. */
+  readonly maintenanceLock?: MaintenanceLock
+  readonly onFatal: (task: string, error: unknown) => void
+}
+
+export interface StartedService<C extends ServiceConfig> {
+  readonly running: RunningService<C>
+  /** One line for the banner: where its data is, how much there is, what it promises. */
+  summary(): Promise<string>
+}
+
+/** What a service is checked with: this machine, and the directory it would have. */
+export interface CheckHost<C> extends Pick<ServiceHost<C>, 'platform' | 'config' | 'directory'> {
+  /** A file that the configuration names; nothing if there is none. */
+  readonly readRoots: (path: string) => Promise<Uint8Array | undefined>
+}
+
+export interface ServiceModule<C extends ServiceConfig = ServiceConfig> {
+  readonly name: Audience
+  /** What it is for, in a sentence. */
+  readonly about: string
+  /** Its port is the node's port base plus this. */
+  readonly portOffset: number
+  readonly schema: z.ZodType<C>
+  /** What it counts beside the kernel, the ingress and its reloads. */
+  readonly metrics: MetricTable
+  start(host: ServiceHost<C>): Promise<StartedService<C>>
+  /** Throws what `start` would refuse of a configuration that is valid by itself, by the same functions; starts nothing. */
+  check(host: CheckHost<C>): Promise<void>
+}
 
 /** The part of a service's configuration that is the same in all of them. */
 export interface ServiceConfig extends ListenConfig {
@@ -284,4 +343,19 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
 function given<T extends object>(optional: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const present = Object.entries(optional).filter(([, value]) => value !== undefined)
   return Object.fromEntries(present) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}
+
+// `work` routes through a service's queue: the listener submits, the service's workers run the handlers.
+
+export type WorkItem = () => IngressResponse | Promise<IngressResponse>
+export type WorkQueue = Queue<Job<WorkItem, IngressResponse>>
+
+/** A full queue is `Busy` at once; time in the queue counts against the request's budget. */
+export function queueLane(queue: WorkQueue): WorkLane {
+  return async (context, run) => await submit(queue, run, { deadline: context.deadline, signal: context.signal })
+}
+
+/** The body of a worker of that queue. */
+export async function serveWorkLane(queue: WorkQueue, context: TaskContext): Promise<void> {
+  await serveJobs(queue, context, async (run) => await run())
 }

@@ -15,7 +15,6 @@
  *  5. `abort` empties the queue and returns what it discarded, so each item can be answered.
  *  6. sent = received + dropped + discarded + depth, always.
  */
-import { Ring } from './ring.ts'
 import { Waiters } from './waiters.ts'
 
 export type Lane = 'normal' | 'urgent'
@@ -137,4 +136,39 @@ export function abort<T>(queue: QueueCore<T>): T[] {
   queue.state = { tag: 'closed' }
   for (const line of Object.values(queue.receivers)) line.wakeAll(CLOSED)
   return discarded
+}
+
+/** A fixed array used in a circle: O(1) at both ends, no allocation after construction. */
+export class Ring<T> {
+  readonly #slots: (T | undefined)[]
+  #head = 0
+  #length = 0
+
+  constructor(capacity: number) {
+    this.#slots = new Array<T | undefined>(capacity)
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** Adds at the end. The caller has checked that there is room. */
+  push(item: T): void {
+    const end = this.#head + this.#length
+    this.#slots[end < this.#slots.length ? end : end - this.#slots.length] = item
+    this.#length += 1
+  }
+
+  /** Takes from the front. The caller has checked that there is something. */
+  shift(): T {
+    const item = this.#slots[this.#head] as T
+    this.#slots[this.#head] = undefined
+    this.#head = this.#head + 1 < this.#slots.length ? this.#head + 1 : 0
+    this.#length -= 1
+    return item
+  }
+
+  *[Symbol.iterator](): Iterator<T> {
+    for (let at = 0; at < this.#length; at += 1) yield this.#slots[(this.#head + at) % this.#slots.length] as T
+  }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VirtualClock } from '../clock.ts'
 import { CairnError } from '../errors.ts'
-import { Ring } from './ring.ts'
+import { Ring } from './queue-core.ts'
 import { canceled, throwIfCanceled, Waiters, waitIn } from './waiters.ts'
 
 test('the line is walked first to last, and the first can be seen without being woken', () => {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Broadcast, KERNEL_METRICS, MemoryMetrics, type MetricTable, Queue } from '@cairn/kernel'
 import { virtualRuntime } from '@cairn/kernel/testing'
-import { PROCESS_METRICS, ProcessMetrics } from './process-metrics.ts'
-import { PrometheusMetrics } from './prometheus-metrics.ts'
+import { PROCESS_METRICS, ProcessMetrics, PrometheusMetrics } from './prometheus-metrics.ts'
 
 const TABLE = {
   ...KERNEL_METRICS,

@@ -7,7 +7,7 @@ import { isStorable, keptHeaders, type StorableRequest, selectingNames, updatedH
 import { BodyWriter } from '../cas/body-writer.ts'
 import type { Cas } from '../cas/cas.ts'
 import { entryId, makeEntry, type StoredEntry } from '../cas/entry.ts'
-import type { EdgeEvents } from '../events.ts'
+import type { EdgeEvents } from '../parts.ts'
 import { askUpstream, bodyOf, giveUp, type UpstreamAnswer, type UpstreamDependencies } from './ask-upstream.ts'
 import type { Fill, FillWork, Growth } from './fill.ts'
 import type { Fills } from './fills.ts'

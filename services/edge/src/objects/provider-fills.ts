@@ -18,8 +18,8 @@ import type { Cas } from '../cas/cas.ts'
 import { makeEntry } from '../cas/entry.ts'
 import type { EdgeConfig } from '../config.ts'
 import { noSuchObject } from '../errors.ts'
-import type { EdgeEvents } from '../events.ts'
 import type { Fill, FillWork } from '../fill/fill.ts'
+import type { EdgeEvents } from '../parts.ts'
 
 const PROVIDERS_MAX = 5
 /** Breakers kept; more hosts than this share them. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CairnError, Deadline, isKind, timedOut } from '@cairn/kernel'
 import { VirtualClock } from '@cairn/kernel/testing'
-import { SharedLookups } from './shared-lookups.ts'
+import { SharedLookups } from '../intake.ts'
 
 function scene() {
   const clock = new VirtualClock()
