@@ -5,8 +5,8 @@ import type { Cairn } from '@cairn/sdk'
 import {
   type Address,
   decodeTree,
-  encodeTree,
   MAX_TREE_BYTES,
+  mayBeTree,
   parseAddress,
   spellBytes,
   spellCount,
@@ -40,9 +40,6 @@ export async function resolveAddress(context: CommandContext, text: string): Pro
   const says = `${name} is ${address}, as the registry says; \`cairn resolve name:${name} --proof FILE\` gets the proof`
   return { address, warnings: [says] }
 }
-
-/** Every tree begins like this. */
-const TREE_START = encodeTree([]).subarray(0, -1)
 
 type ObjectPieces = AsyncIterable<Uint8Array>
 
@@ -128,9 +125,8 @@ async function openObject(stream: ReadableStream<Uint8Array>): Promise<OpenedObj
     if (next.done === true) return isTree(held) ? { kind: 'tree' } : { kind: 'file', pieces: rest(held, iterator) }
     held.push(next.value)
     size += next.value.length
-    const start = held[0]?.subarray(0, TREE_START.length)
-    const mayBeTree = size <= MAX_TREE_BYTES && Buffer.compare(start ?? TREE_START, TREE_START) === 0
-    if (!mayBeTree) return { kind: 'file', pieces: rest(held, iterator) }
+    if (size > MAX_TREE_BYTES || !mayBeTree(held[0] ?? next.value))
+      return { kind: 'file', pieces: rest(held, iterator) }
   }
 }
 

@@ -1,20 +1,34 @@
 /** Files and directories of this machine, as the SDK wants them. */
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  symlink,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CairnError, SystemRandom } from '@cairn/kernel'
 import type { DirectoryReader, DirectoryWriter, ReadableEntry } from '@cairn/sdk'
-import { freeBytes } from '@cairn/wire'
+import { freeBytes, parseLinkTarget } from '@cairn/wire'
 
 type FilePieces = AsyncIterable<Uint8Array>
 
 const READ_BYTES = 1024 * 1024
 
 /** The bytes of a file, from the start each time it is asked. */
-export function fileSource(path: string): () => FilePieces {
+export function fileSource(path: string, flags = constants.O_RDONLY): () => FilePieces {
   return async function* () {
     try {
-      await using file = await open(path, 'r')
+      await using file = await open(path, flags)
       const buffer = new Uint8Array(READ_BYTES)
       for (;;) {
         const { bytesRead } = await file.read(buffer, 0, READ_BYTES)
@@ -43,19 +57,100 @@ export interface Skipped {
   readonly why: string
 }
 
-/** What lies below a directory. What has no place in a tree is left out, and named in `skipped`. */
-export function localDirectory(path: string, skipped: Skipped[]): DirectoryReader {
-  return {
-    async *entries(): AsyncGenerator<ReadableEntry> {
-      for (const { name, shown, entry } of await entriesOf(path)) {
-        const below = join(path, shown)
-        if (name === undefined) skipped.push({ path: below, why: 'its name is not UTF-8' })
-        else if (entry.isDirectory()) yield { kind: 'tree', name, directory: localDirectory(below, skipped) }
-        else if (entry.isFile()) yield { kind: 'file', name, open: fileSource(below) }
-        else skipped.push({ path: below, why: 'links and devices have no place in a directory' })
-      }
-    },
+export type LinkTreatment = 'keep' | 'follow' | 'skip'
+
+export interface LocalDirectoryOptions {
+  readonly links: LinkTreatment
+  /** What has no place in a tree is left out, and named here. */
+  readonly skipped: Skipped[]
+}
+
+/** What lies below a directory. */
+export function localDirectory(root: string, options: LocalDirectoryOptions): DirectoryReader {
+  return { entries: () => new LocalTree(root, options).entries([]) }
+}
+
+const OWNER_EXECUTES = 0o100
+const NEVER_A_LINK = constants.O_RDONLY | constants.O_NOFOLLOW
+
+class LocalTree {
+  readonly #root: string
+  readonly #options: LocalDirectoryOptions
+
+  constructor(root: string, options: LocalDirectoryOptions) {
+    this.#root = root
+    this.#options = options
   }
+
+  /** `at`: the names from the root. */
+  async *entries(at: readonly string[]): AsyncGenerator<ReadableEntry> {
+    for (const { name, shown, entry } of await entriesOf(join(this.#root, ...at))) {
+      const path = join(this.#root, ...at, shown)
+      if (name === undefined) this.#skip(path, 'its name is not UTF-8')
+      else if (entry.isDirectory()) yield this.#tree([...at, name])
+      else if (entry.isFile()) yield await fileEntry(name, path, NEVER_A_LINK)
+      else if (entry.isSymbolicLink()) yield* this.#link([...at, name])
+      else this.#skip(path, 'it is no file, directory or link')
+    }
+  }
+
+  #skip(path: string, why: string): void {
+    this.#options.skipped.push({ path, why })
+  }
+
+  #tree(at: readonly string[]): ReadableEntry {
+    return { kind: 'tree', name: at.at(-1) ?? '', directory: { entries: () => this.entries(at) } }
+  }
+
+  async *#link(at: readonly string[]): AsyncGenerator<ReadableEntry> {
+    const { links } = this.#options
+    if (links === 'skip') return
+    const path = join(this.#root, ...at)
+    const name = at.at(-1) ?? ''
+    if (links === 'keep') {
+      const target = textOf(await readlink(path, { encoding: 'buffer' }))
+      const why = target === undefined ? 'its target is not UTF-8' : await this.#whyNot(at.slice(0, -1), target)
+      if (target !== undefined && why === undefined) yield { kind: 'link', name, target }
+      else this.#skip(path, `${why}; --links=follow stores what it leads to`)
+      return
+    }
+    const found = await stat(path).catch(() => undefined)
+    if (found?.isFile() === true) yield await fileEntry(name, path, constants.O_RDONLY)
+    else if (found?.isDirectory() !== true) this.#skip(path, 'it leads to no file or directory')
+    else if (await this.#isAround(at)) this.#skip(path, 'it leads to a directory it lies in')
+    else yield this.#tree(at)
+  }
+
+  /** Why the tree cannot have this link; undefined if it can. */
+  async #whyNot(at: readonly string[], target: string): Promise<string | undefined> {
+    try {
+      const { up, names } = parseLinkTarget(target)
+      if (up > at.length) return 'it leads out of the directory'
+      const way = [...at.slice(0, at.length - up), ...names]
+      for (let length = 1; length < way.length; length += 1)
+        if (await isLink(join(this.#root, ...way.slice(0, length)))) return 'it leads through another link'
+      return undefined
+    } catch {
+      return 'its target is absolute, or not a plain relative path'
+    }
+  }
+
+  /** Whether this directory is one of those it was reached through. */
+  async #isAround(at: readonly string[]): Promise<boolean> {
+    const own = await realpath(join(this.#root, ...at))
+    for (let length = 0; length < at.length; length += 1)
+      if ((await realpath(join(this.#root, ...at.slice(0, length)))) === own) return true
+    return false
+  }
+}
+
+async function fileEntry(name: string, path: string, flags: number): Promise<ReadableEntry> {
+  const { mode } = flags === NEVER_A_LINK ? await statOf(path) : await targetStatOf(path)
+  return { kind: 'file', name, open: fileSource(path, flags), executable: (mode & OWNER_EXECUTES) !== 0 }
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return (await isThere(path)) && (await statOf(path)).isSymbolicLink()
 }
 
 /** Names as bytes: decoded by the machine, one that is not UTF-8 would be the name of nothing. */
@@ -101,6 +196,15 @@ export async function measure(path: string): Promise<number> {
 export async function statOf(path: string) {
   try {
     return await lstat(path)
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
+}
+
+/** What is there, or what the link there leads to. */
+export async function targetStatOf(path: string) {
+  try {
+    return await stat(path)
   } catch (cause) {
     throw unreadable(path, cause)
   }
@@ -154,9 +258,9 @@ function isReplaceable(found: Awaited<ReturnType<typeof statOf>>): boolean {
 }
 
 /** What is to become `path`. */
-async function opened(part: string, path: string, flags: number): Promise<FileHandle> {
+async function opened(part: string, path: string, flags: number, mode = FILE_MODE): Promise<FileHandle> {
   try {
-    return await open(part, flags)
+    return await open(part, flags, mode)
   } catch (error) {
     throw unwritable(path, error)
   }
@@ -180,40 +284,119 @@ export async function* freed(pieces: FilePieces): FilePieces {
   }
 }
 
-/** Lets `fill` write into a new directory that gets its name once everything is there, or into the one that is there. */
+/*
+ * A directory is written in private and moved into place whole.
+ *
+ *     path/../.cairn-CHANCE   mode 0700, held open: nobody else can put a link into it, or exchange it for another
+ *               └─ new        files, directories, then links ─▶ renamed to `path`
+ *                                                               path is there (--force): each entry renamed into it
+ *
+ * What is held open is named by its descriptor, so a directory that is exchanged for a link meanwhile leads nowhere else.
+ */
+
+/** Lets `fill` write into a new directory that gets its name, or replaces what is there, once everything is there. */
 export async function writeDirectory(path: string, fill: (writer: DirectoryWriter) => Promise<void>): Promise<void> {
-  if (await isThere(path)) {
-    await assertDirectory(path)
-    await fill(directoryWriter(path))
-    return
-  }
-  const part = partPath(path)
+  const isMerged = await isThere(path)
+  if (isMerged) await assertDirectory(path)
+  const part = isMerged ? join(path, partName()) : partPath(path)
   try {
-    await mkdir(part)
+    await mkdir(part, 0o700)
   } catch (error) {
     throw unwritable(path, error)
   }
   try {
-    await fill(directoryWriter(part))
-    await rename(part, path)
+    await using held = await HeldDirectory.open(part)
+    const fresh = join(held.path, 'new')
+    try {
+      await mkdir(fresh)
+      await fill(directoryWriter(fresh, path))
+      if (isMerged) await mergeDirectory(fresh, path, path)
+      else await rename(fresh, path)
+    } finally {
+      await rm(fresh, { recursive: true, force: true })
+    }
   } catch (error) {
-    await rm(part, { recursive: true, force: true })
     throw unwritable(path, error)
+  } finally {
+    await rmdir(part).catch(() => undefined)
   }
 }
 
-function directoryWriter(path: string): DirectoryWriter {
+/** A directory that stays the same one while it is open, whatever happens to its name. */
+class HeldDirectory {
+  readonly #handle: FileHandle
+  /** On Linux the name of the descriptor; elsewhere the path, which only the owner of the directory above can redirect. */
+  readonly path: string
+
+  private constructor(handle: FileHandle, path: string) {
+    this.#handle = handle
+    this.path = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path
+  }
+
+  static async open(path: string): Promise<HeldDirectory> {
+    return new HeldDirectory(await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW), path)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#handle.close()
+  }
+}
+
+/** Moves every entry of `from` into `to`, replacing files and links, and going into directories that are there. */
+async function mergeDirectory(from: string, to: string, shown: string): Promise<void> {
+  await using held = await heldDirectory(to, shown)
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const source = join(from, entry.name)
+    const target = join(held.path, entry.name)
+    const isIntoDirectory = entry.isDirectory() && (await isThere(target))
+    if (isIntoDirectory) await mergeDirectory(source, target, join(shown, entry.name))
+    else await moved(source, target, join(shown, entry.name))
+  }
+}
+
+async function heldDirectory(path: string, shown: string): Promise<HeldDirectory> {
+  try {
+    return await HeldDirectory.open(path)
+  } catch (cause) {
+    if (!hasCode(cause, 'ENOTDIR') && !hasCode(cause, 'ELOOP')) throw unwritable(shown, cause)
+    throw new CairnError('Conflict', `${shown} is there and is no directory.`, { code: 'file_exists', cause })
+  }
+}
+
+async function moved(source: string, target: string, shown: string): Promise<void> {
+  try {
+    await rename(source, target)
+  } catch (error) {
+    throw unwritable(shown, error)
+  }
+}
+
+const FILE_MODE = 0o666
+const EXECUTABLE_MODE = 0o777
+
+/** Writes below `path`, a directory that was empty and is nobody else's; `shown` is where everything will be. */
+function directoryWriter(path: string, shown: string): DirectoryWriter {
   return {
-    file: async (name, bytes) => await writeFileWhole(childPath(path, name), freed(bytes)),
+    file: async (name, bytes, { executable }) => {
+      const [child, shownChild] = [childPath(path, name), join(shown, name)]
+      await using file = await opened(child, shownChild, NEW_FILE, executable ? EXECUTABLE_MODE : FILE_MODE)
+      await writeAll(file, shownChild, freed(bytes))
+    },
     directory: async (name) => {
-      const below = childPath(path, name)
+      const child = childPath(path, name)
       try {
-        await mkdir(below)
+        await mkdir(child)
       } catch (error) {
-        if (!hasCode(error, 'EEXIST')) throw unwritable(below, error)
-        await assertDirectory(below)
+        throw unwritable(join(shown, name), error)
       }
-      return directoryWriter(below)
+      return directoryWriter(child, join(shown, name))
+    },
+    link: async (name, target) => {
+      try {
+        await symlink(target, childPath(path, name))
+      } catch (error) {
+        throw unwritable(join(shown, name), error)
+      }
     },
   }
 }
@@ -233,7 +416,11 @@ async function assertDirectory(path: string): Promise<void> {
 
 /** Short, since the name it gets in the end may be as long as names can be; by chance, so that nobody can be there before. */
 function partPath(path: string): string {
-  return join(dirname(path), `.cairn-${Buffer.from(new SystemRandom().bytes(10)).toString('hex')}`)
+  return join(dirname(path), partName())
+}
+
+function partName(): string {
+  return `.cairn-${Buffer.from(new SystemRandom().bytes(10)).toString('hex')}`
 }
 
 function unreadable(path: string, cause: unknown): CairnError {

@@ -1,7 +1,7 @@
 /** `cairn ls`: the objects of the node, or what a directory lists. */
 import { CairnError } from '@cairn/kernel'
 import type { Cairn, ListedObject } from '@cairn/sdk'
-import { type Address, parseAddress } from '@cairn/wire'
+import { type Address, parseAddress, type TreeEntry } from '@cairn/wire'
 import { type CommandContext, type CommandHandler, type CommandOutcome, dataFlag } from './command.ts'
 import { type ResolvedAddress, resolveAddress } from './get.ts'
 import { withStorage } from './storage.ts'
@@ -33,12 +33,25 @@ async function entries(
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   const found = await cairn.readTree(address, { signal })
-  const rows = found.map(({ id, kind, size, name }) => `${id}  ${kind}  ${size}  ${escapeControls(name)}\n`)
   return {
-    result: { address, entries: found.map(({ id, ...entry }) => ({ ...entry, address: id })) },
-    data: rows.join(''),
+    result: { address, entries: found.map(jsonOf) },
+    data: found.map((entry) => `${rowOf(entry)}\n`).join(''),
     warnings,
   }
+}
+
+function jsonOf(entry: TreeEntry) {
+  if (entry.kind === 'link') return entry
+  const { id, ...rest } = entry
+  return { ...rest, address: id }
+}
+
+/** The columns stay where they are: an executable file is a kind of its own, and a link has neither address nor size. */
+function rowOf(entry: TreeEntry): string {
+  const name = escapeControls(entry.name)
+  if (entry.kind === 'link') return `-  link  -  ${name} -> ${escapeControls(entry.target)}`
+  const kind = entry.kind === 'file' && entry.executable ? 'exec' : entry.kind
+  return `${entry.id}  ${kind}  ${entry.size}  ${name}`
 }
 
 /** Page after page, each printed as it comes: a million rows are never held, but where one JSON object has to. */

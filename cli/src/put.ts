@@ -3,7 +3,7 @@ import { CairnError, isKind, SystemClock, toCairnError } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
 import { spellBytes, spellCount, spellSeconds } from '@cairn/wire'
 import { type CommandContext, type CommandHandler, type CommandOutcome, dataFlag } from './command.ts'
-import { fileSource, localDirectory, measure, type Skipped, statOf } from './local-files.ts'
+import { fileSource, type LinkTreatment, localDirectory, measure, type Skipped, targetStatOf } from './local-files.ts'
 import { Progress } from './progress.ts'
 import { withStorage } from './storage.ts'
 
@@ -59,20 +59,29 @@ async function putPath(cairn: Cairn, path: string, { context, progress, signal }
     const { address, size, newBytes } = await cairn.put(context.terminal.readBytes(), { signal, onProgress })
     return { path, kind: 'file', address, bytes: size, new_bytes: newBytes, files: 1, skipped: [] }
   }
-  const found = await statOf(path)
+  const found = await targetStatOf(path)
   if (found.isDirectory()) {
     const skipped: Skipped[] = []
     const totalBytes = progress.isShown ? await measure(path) : undefined
-    const { address, bytes, newBytes, files } = await cairn.putTree(localDirectory(path, skipped), {
-      signal,
-      onProgress: (now) => progress.show({ ...now, totalBytes }),
-    })
+    const { address, bytes, newBytes, files } = await cairn.putTree(
+      localDirectory(path, { links: linksOf(context.given), skipped }),
+      {
+        signal,
+        onProgress: (now) => progress.show({ ...now, totalBytes }),
+      },
+    )
     return { path, kind: 'tree', address, bytes, new_bytes: newBytes, files, skipped }
   }
   const onProgress = (now: { bytes: number; newBytes: number }): void =>
     progress.show({ ...now, totalBytes: found.size })
   const { address, size, newBytes } = await cairn.put(fileSource(path), { signal, onProgress })
   return { path, kind: 'file', address, bytes: size, new_bytes: newBytes, files: 1, skipped: [] }
+}
+
+/** `--links`, whose choices the table names. */
+export function linksOf(given: CommandContext['given']): LinkTreatment {
+  const text = given.text('links')
+  return text === 'follow' || text === 'skip' ? text : 'keep'
 }
 
 function outcomeOf(

@@ -24,6 +24,13 @@ export const CONFIG_FILE: OptionRow = {
   does: 'The configuration (default ./cairn.toml, if there is one).',
 }
 
+export const LINKS: OptionRow = {
+  name: 'links',
+  value: 'HOW',
+  choices: ['keep', 'follow', 'skip'],
+  does: 'What to do with symbolic links of a directory (default keep).',
+}
+
 export const PROGRESS: OptionRow = {
   name: 'progress',
   value: 'FORM',

@@ -5,7 +5,7 @@
 import { BRIDGE_COMMANDS, BRIDGE_NOUNS } from './bridge-table.ts'
 import type { CommandRow, OperandRow, OptionRow } from './command.ts'
 import { REGISTRY_COMMANDS, REGISTRY_NOUNS } from './registry-table.ts'
-import { ADDRESS, CONFIG_FILE, OUTPUT, PROGRESS, SAMPLE_ADDRESS } from './shared-options.ts'
+import { ADDRESS, CONFIG_FILE, LINKS, OUTPUT, PROGRESS, SAMPLE_ADDRESS } from './shared-options.ts'
 
 /** What the first word of a command with two is about. */
 export const NOUNS: Readonly<Record<string, string>> = {
@@ -96,7 +96,7 @@ export const COMMANDS: readonly CommandRow[] = [
     name: 'put',
     summary: 'Store files, directories or standard input, and print the address of each.',
     operands: [{ name: 'PATH', required: true, repeats: true, does: 'a file, a directory, or - for standard input.' }],
-    options: [PROGRESS],
+    options: [LINKS, PROGRESS],
     examples: [
       { line: 'cairn put ./photos', does: 'a directory; run again, it sends only what is missing' },
       { line: 'cairn put -q notes.txt', does: 'the address, and nothing else: HASH=$(cairn put -q notes.txt)' },

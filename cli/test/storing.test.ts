@@ -137,7 +137,8 @@ test('what could not be put is named, and the rest is put: exit code 9', async (
 
   await mkdir(path('linked'))
   await writeFile(path('linked/file'), 'x')
-  await symlink('file', path('linked/link'))
+  await symlink('/etc/hostname', path('linked/link'))
+  await symlink('file', path('linked/kept'))
   const left = await cairn(['put', '--json', path('linked')])
   assert.equal(left.code, 9)
   const { result } = JSON.parse(left.data) as { result: { objects: { skipped: string[]; files: number }[] } }

@@ -3,18 +3,28 @@
  *
  *     put   files first, a few at once ─▶ the directory that lists them ─▶ … ─▶ the address of the top
  *     get   the top ─▶ its files, a few at once, and its directories, each handed to a writer by a name that has been checked
+ *               └─▶ its links, after everything else, so that nothing is written through one
  *
  * What a directory is on this side, files on a disk or handles in a browser, is the caller's business.
  */
 import { CairnError, Scope, Semaphore } from '@cairn/kernel'
-import { type Address, decodeTree, encodeTree, MAX_TREE_BYTES, type TreeEntry } from '@cairn/wire'
+import {
+  type Address,
+  decodeTree,
+  encodeTree,
+  MAX_TREE_BYTES,
+  parseLinkTarget,
+  type TreeEntry,
+  type TreeObject,
+} from '@cairn/wire'
 import type { Connection } from './connection.ts'
 import { type GetOptions, get } from './get.ts'
 import { type PutOptions, put } from './put.ts'
 import { type Source, streamed } from './source.ts'
 
 export type ReadableEntry =
-  | { readonly kind: 'file'; readonly name: string; readonly open: Source }
+  | { readonly kind: 'file'; readonly name: string; readonly open: Source; readonly executable?: boolean }
+  | { readonly kind: 'link'; readonly name: string; readonly target: string }
   | { readonly kind: 'tree'; readonly name: string; readonly directory: DirectoryReader }
 
 export interface DirectoryReader {
@@ -23,8 +33,10 @@ export interface DirectoryReader {
 
 /** Names come checked: one segment of a path, never `.` or `..`, without `/` and NUL. */
 export interface DirectoryWriter {
-  file(name: string, bytes: ReadableStream<Uint8Array>): Promise<void>
+  file(name: string, bytes: ReadableStream<Uint8Array>, about: { readonly executable: boolean }): Promise<void>
   directory(name: string): Promise<DirectoryWriter>
+  /** Called once all files and directories are written; the target ends inside the tree. */
+  link(name: string, target: string): Promise<void>
 }
 
 export interface TreeProgress {
@@ -74,10 +86,9 @@ export async function getTree(
 ): Promise<TreeProgress> {
   const tally = new TreeProgressCounter(options)
   const entries = await readTree(connection, address, options)
-  await new TreeGet(connection, tally, options.entriesMax ?? ENTRIES_MAX).directory(entries, writer, {
-    depth: 0,
-    signal: options.signal,
-  })
+  const tree = new TreeGet(connection, tally, options.entriesMax ?? ENTRIES_MAX)
+  await tree.directory(entries, { writer, path: [] }, options.signal)
+  await tree.links()
   return tally.now()
 }
 
@@ -157,10 +168,16 @@ class TreePut {
           entries.push({ kind, name, ...(await this.directory(entry.directory, below)) })
           continue
         }
+        if (kind === 'link') {
+          assertInside(entry, depth)
+          entries.push({ kind, name, target: entry.target })
+          continue
+        }
         const permit = await this.#room.acquire({ signal: scope.signal })
         scope.spawn('file', async (signal) => {
           using _room = permit
-          entries.push({ kind, name, ...(await this.#file(entry.open, signal)) })
+          const stored = await this.#file(entry.open, signal)
+          entries.push({ kind, name, ...stored, ...(entry.executable === true ? { executable: true } : {}) })
         })
       }
     })
@@ -187,6 +204,7 @@ class TreeGet {
   readonly #room = new Semaphore(FILES_AT_ONCE)
   readonly #entriesMax: number
   #entries = 0
+  readonly #links: WaitingLink[] = []
 
   constructor(connection: Connection, tally: TreeProgressCounter, entriesMax: number) {
     this.#connection = connection
@@ -194,43 +212,80 @@ class TreeGet {
     this.#entriesMax = entriesMax
   }
 
-  async directory(
-    entries: readonly TreeEntry[],
-    writer: DirectoryWriter,
-    { depth, signal }: TreePosition,
-  ): Promise<void> {
-    if (depth > DEPTH_MAX) throw tooDeep()
+  async directory(entries: readonly TreeEntry[], at: WritePosition, outer: AbortSignal | undefined): Promise<void> {
+    if (at.path.length > DEPTH_MAX) throw tooDeep()
     this.#entries += entries.length
     if (this.#entries > this.#entriesMax)
       throw new CairnError('TooLarge', `This tree has more than ${this.#entriesMax} entries; get its parts one by one.`)
-    await using scope = new Scope(this.#connection.runtime, 'get tree', { signals: [signal] })
+    await using scope = new Scope(this.#connection.runtime, 'get tree', { signals: [outer] })
     await joined(scope, async () => {
       for (const entry of entries) {
+        if (entry.kind === 'link') {
+          assertInside(entry, at.path.length)
+          this.#links.push({ ...at, name: entry.name, target: entry.target })
+          continue
+        }
         if (entry.kind === 'tree') {
           const below = await readTree(this.#connection, entry.id, { signal: scope.signal })
-          await this.directory(below, await writer.directory(entry.name), { depth: depth + 1, signal: scope.signal })
+          const writer = await at.writer.directory(entry.name)
+          await this.directory(below, { writer, path: [...at.path, entry.name] }, scope.signal)
           continue
         }
         const permit = await this.#room.acquire({ signal: scope.signal })
         scope.spawn('file', async (signal) => {
           using _room = permit
-          await this.#file(entry, writer, signal)
+          await this.#file(entry, at.writer, signal)
         })
       }
     })
   }
 
-  async #file({ name, id, size }: TreeEntry, writer: DirectoryWriter, signal: AbortSignal): Promise<void> {
+  /** Writes the links, once no file can follow through one; a link whose way leads through another is refused before. */
+  async links(): Promise<void> {
+    const places = new Set(this.#links.map(({ path, name }) => [...path, name].join('/')))
+    for (const { path, name, target } of this.#links) {
+      const { up, names } = parseLinkTarget(target)
+      const way = [...path.slice(0, path.length - up), ...names]
+      const isThroughLink = way.slice(0, -1).some((_, index) => places.has(way.slice(0, index + 1).join('/')))
+      if (isThroughLink) throw badLink(name, target, 'leads through another link')
+    }
+    for (const { writer, name, target } of this.#links) await writer.link(name, target)
+  }
+
+  async #file(entry: TreeObject, writer: DirectoryWriter, signal: AbortSignal): Promise<void> {
+    const { name, id, size } = entry
     let before = 0
     const onProgress: GetOptions['onProgress'] = ({ bytes }) => {
       this.#tally.add({ bytes: bytes - before })
       before = bytes
     }
-    await writer.file(name, get(this.#connection, id, { signal, onProgress }))
+    const executable = entry.kind === 'file' && entry.executable === true
+    await writer.file(name, get(this.#connection, id, { signal, onProgress }), { executable })
     if (before !== size)
       throw new CairnError('Integrity', `The directory says that ${name} has ${size} bytes; its object has ${before}.`)
     this.#tally.add({ files: 1 })
   }
+}
+
+interface WritePosition {
+  readonly writer: DirectoryWriter
+  /** The names of the directories from the root. */
+  readonly path: readonly string[]
+}
+
+interface WaitingLink extends WritePosition {
+  readonly name: string
+  readonly target: string
+}
+
+/** `depth`: how many directories the one of the link is below the root. */
+function assertInside({ name, target }: { readonly name: string; readonly target: string }, depth: number): void {
+  if (parseLinkTarget(target).up > depth) throw badLink(name, target, 'leads out of the directory')
+}
+
+function badLink(name: string, target: string, why: string): CairnError {
+  const detail = `The link ${JSON.stringify(name)} to ${JSON.stringify(target)} ${why}.`
+  return new CairnError('Malformed', detail, { code: 'bad_link' })
 }
 
 /** Lets `spawn` start everything and waits for it. A child that fails ends the waits of `spawn`, and its error is the one that counts. */

@@ -12,16 +12,17 @@ before(async () => {
 })
 after(async () => await service[Symbol.asyncDispose]())
 
-/** A directory as a value: names to bytes or to more of the same. */
+/** A directory as a value: names to bytes, targets of links or more of the same; executable files end in `.sh`. */
 interface Folder {
-  [name: string]: Uint8Array | Folder
+  [name: string]: Uint8Array | string | Folder
 }
 
 function reader(folder: Folder): DirectoryReader {
   return {
     async *entries(): AsyncGenerator<ReadableEntry> {
       for (const [name, content] of Object.entries(folder)) {
-        if (content instanceof Uint8Array) yield { kind: 'file', name, open: content }
+        if (content instanceof Uint8Array) yield { kind: 'file', name, open: content, executable: name.endsWith('.sh') }
+        else if (typeof content === 'string') yield { kind: 'link', name, target: content }
         else yield { kind: 'tree', name, directory: reader(content) }
       }
     },
@@ -30,8 +31,12 @@ function reader(folder: Folder): DirectoryReader {
 
 function writer(folder: Folder): DirectoryWriter {
   return {
-    file: async (name, bytes) => {
+    file: async (name, bytes, { executable }) => {
+      assert.equal(executable, name.endsWith('.sh'))
       folder[name] = await collect(bytes)
+    },
+    link: async (name, target) => {
+      folder[name] = target
     },
     directory: async (name) => {
       const below: Folder = {}
@@ -45,7 +50,12 @@ const SAMPLE: Folder = {
   'read me.txt': noise(10),
   empty: {},
   nothing: new Uint8Array(0),
-  deep: { deeper: { 'ü.bin': noise(3 * CHUNK, 2), z: noise(CHUNK, 3) }, ...Object.fromEntries(manyFiles(40)) },
+  'run.sh': noise(4),
+  deep: {
+    up: '../read me.txt',
+    deeper: { 'do.sh': noise(5), around: '../..', 'ü.bin': noise(3 * CHUNK, 2), z: noise(CHUNK, 3) },
+    ...Object.fromEntries(manyFiles(40)),
+  },
 }
 
 function manyFiles(count: number): [string, Uint8Array][] {
@@ -57,7 +67,7 @@ test('a directory comes back as it was, and has one address', async () => {
   service.inFlightMost = 0
   const put = await cairn.putTree(reader(SAMPLE))
   assert.ok(service.inFlightMost > 1 && service.inFlightMost <= 8, `${service.inFlightMost} at once`)
-  assert.equal(put.files, 44)
+  assert.equal(put.files, 46)
   const back: Folder = {}
   const got = await cairn.getTree(put.address, writer(back))
   assert.deepEqual(back, SAMPLE)
@@ -66,7 +76,7 @@ test('a directory comes back as it was, and has one address', async () => {
   assert.equal(again.address, put.address)
   assert.deepEqual(
     (await cairn.readTree(put.address)).map(({ name }) => name),
-    ['deep', 'empty', 'nothing', 'read me.txt'],
+    ['deep', 'empty', 'nothing', 'read me.txt', 'run.sh'],
   )
 })
 
@@ -81,6 +91,34 @@ test('what is no directory is refused, and so is every name that leads out of on
     await assert.rejects(cairn.getTree(address, writer(touched)), { code: 'not_a_tree' })
     assert.deepEqual(touched, {})
   }
+})
+
+test('a link that leads out of the directory or through another link is refused before any link is written', async () => {
+  const cairn = service.client()
+  const { address: id, size } = await cairn.put(encodeTree([{ kind: 'link', name: 'l', target: '../..' }]))
+  const hostile: readonly (readonly TreeEntry[])[] = [
+    [{ kind: 'link', name: 'l', target: '..' }],
+    [{ kind: 'tree', name: 'below', id, size }],
+    [
+      { kind: 'link', name: 'ok', target: 'x' },
+      { kind: 'link', name: 'through', target: 'ok/y' },
+    ],
+  ]
+  for (const entries of hostile) {
+    const { address } = await cairn.put(encodeTree(entries))
+    const written: string[] = []
+    const watched: DirectoryWriter = {
+      file: async () => undefined,
+      directory: async () => watched,
+      link: async (name) => {
+        written.push(name)
+      },
+    }
+    await assert.rejects(cairn.getTree(address, watched), { kind: 'Malformed', code: 'bad_link' })
+    assert.deepEqual(written, [])
+  }
+  await assert.rejects(cairn.putTree(reader({ out: '../x' })), { code: 'bad_link' })
+  await assert.rejects(cairn.putTree(reader({ out: '/x' })), { kind: 'Malformed' })
 })
 
 test('a directory that lies about a size is noticed', async () => {
@@ -133,9 +171,10 @@ test('what went wrong is told, not that others were canceled for it', async () =
         if (name === failing) throw new Error('Full.')
       },
       directory: async () => await Promise.resolve(full),
+      link: async () => undefined,
     }
     await assert.rejects(cairn.getTree(address, full), { message: 'Full.' })
-    const lost: Record<string, Uint8Array | Folder> = { ...files, deep: { deeper: files } }
+    const lost: Folder = { ...files, deep: { deeper: files } }
     const unreadable = reader(lost)
     const broken: DirectoryReader = {
       async *entries() {

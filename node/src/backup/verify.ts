@@ -10,7 +10,7 @@ import { openParts, REGISTRY, registrySection } from '@cairn/registry'
 import { STORAGE } from '@cairn/storage'
 import { Journal } from '@cairn/store'
 import { InProcessTransport } from '@cairn/transport'
-import { type Address, decodeTree, encodeTree, MAX_TREE_BYTES, type TreeEntry } from '@cairn/wire'
+import { type Address, decodeTree, MAX_TREE_BYTES, mayBeTree, type TreeObject } from '@cairn/wire'
 import type { Machine, ServiceMachine } from '../machine.ts'
 import { VERSION } from '../version.ts'
 import { filesBelow } from './files.ts'
@@ -129,23 +129,20 @@ async function walkNames(
   storage: StorageClient,
   named: readonly Address[],
 ): Promise<Pick<RestoredDataReport, 'objects' | 'absent'>> {
-  const waiting = named.map((address) => ({ address, mayBeTree: true }))
+  const waiting = named.map((address) => ({ address, isTreeExpected: true }))
   const seen = new Set<Address>()
   const absent: Address[] = []
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { address, mayBeTree } = next
+    const { address, isTreeExpected } = next
     if (seen.has(address)) continue
     seen.add(address)
     const bytes = await readObject(storage, address, Deadline.after(platform.clock, READ_MS))
     if (bytes === undefined) absent.push(address)
-    else if (mayBeTree)
-      waiting.push(...entriesOf(bytes).map(({ id, kind }) => ({ address: id, mayBeTree: kind === 'tree' })))
+    else if (isTreeExpected)
+      waiting.push(...objectsIn(bytes).map(({ id, kind }) => ({ address: id, isTreeExpected: kind === 'tree' })))
   }
   return { objects: seen.size - absent.length, absent }
 }
-
-/** What every directory begins with. */
-const TREE_START = encodeTree([]).subarray(0, -1)
 
 /** Reads it to its end; its bytes if it begins like a directory, none otherwise. Nothing if it is not here. */
 async function readObject(
@@ -159,7 +156,7 @@ async function readObject(
   let isTree = true
   for await (const piece of body) {
     const start = kept[0] ?? piece
-    isTree &&= keptBytes <= MAX_TREE_BYTES && Buffer.compare(start.subarray(0, TREE_START.length), TREE_START) === 0
+    isTree &&= keptBytes <= MAX_TREE_BYTES && mayBeTree(start)
     if (isTree) kept.push(piece.slice())
     keptBytes += isTree ? piece.length : 0
   }
@@ -168,10 +165,10 @@ async function readObject(
   throw new CairnError('Integrity', `${address} cannot be read: ${status}.`, { code: 'backup_damaged' })
 }
 
-/** What a directory lists; nothing where this is none. */
-function entriesOf(bytes: Uint8Array): readonly TreeEntry[] {
+/** The objects a directory lists; nothing where this is none. */
+function objectsIn(bytes: Uint8Array): readonly TreeObject[] {
   try {
-    return bytes.length === 0 ? [] : decodeTree(bytes)
+    return bytes.length === 0 ? [] : decodeTree(bytes).filter((entry) => entry.kind !== 'link')
   } catch {
     return []
   }

@@ -91,5 +91,15 @@ export {
   verifyStatement,
 } from './statement.ts'
 export { attenuateToken, type MintRequest, mintAdminToken, mintToken, type ReadToken, type Token } from './token.ts'
-export { decodeTree, encodeTree, entryNamed, MAX_TREE_BYTES, type TreeEntry, treeOffsets } from './tree.ts'
+export {
+  decodeTree,
+  encodeTree,
+  entryNamed,
+  MAX_TREE_BYTES,
+  mayBeTree,
+  parseLinkTarget,
+  type TreeEntry,
+  type TreeObject,
+  treeOffsets,
+} from './tree.ts'
 export * as wasm from './wasm-assembler.ts'

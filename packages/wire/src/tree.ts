@@ -2,8 +2,10 @@
  * A directory as an ordinary object, decoded whole or by single entries: deterministic DAG-CBOR
  *
  *   {v: 1, kind: "tree", entries: [{id, kind: "file" | "tree", name, size, type?} …]}      sorted by UTF-8 bytes of name
+ *   {v: 2, kind: "tree", entries: [… | {id, kind: "file", name, size, x: true} | {kind: "link", name, target}]}
  *
- * Two directories with the same content have the same bytes, and therefore the same address.
+ * Two directories with the same content have the same bytes, and therefore the same address: version 2 is for those that
+ * have an executable file or a link, and for no others.
  */
 import { CairnError } from '@cairn/kernel'
 import { type Address, addressFromDigest, digestOf } from './address.ts'
@@ -77,7 +79,7 @@ function entryAt(bytes: Uint8Array, offsets: Uint32Array, list: number, index: n
   alone[list] = ARRAY_OF_ONE
   alone.set(item, list + 1)
   alone.set(rest, list + 1 + item.length)
-  const [entry] = decodeTree(alone)
+  const [entry] = parseTree(alone).entries
   if (entry === undefined) throw new CairnError('Internal', 'An entry of a directory has gone.')
   return entry
 }
@@ -123,9 +125,11 @@ function argumentAt(bytes: Uint8Array, at: number): number {
   return value
 }
 
-export interface TreeEntry {
+export type TreeEntry = TreeFile | TreeDirectory | TreeLink
+export type TreeObject = TreeFile | TreeDirectory
+
+interface ObjectEntry {
   readonly name: string
-  readonly kind: 'file' | 'tree'
   readonly id: Address
   /** Bytes of the object at `id`. */
   readonly size: number
@@ -133,15 +137,76 @@ export interface TreeEntry {
   readonly type?: string
 }
 
+export interface TreeFile extends ObjectEntry {
+  readonly kind: 'file'
+  readonly executable?: true
+}
+
+export interface TreeDirectory extends ObjectEntry {
+  readonly kind: 'tree'
+}
+
+export interface TreeLink {
+  readonly name: string
+  readonly kind: 'link'
+  /** A path from the directory of the link; `parseLinkTarget` says which there are. */
+  readonly target: string
+}
+
+/** Where a link leads: so many directories up, then down by these names. */
+export interface LinkPath {
+  readonly up: number
+  readonly names: readonly string[]
+}
+
+/** What Linux allows a link to hold. */
+const TARGET_BYTES_MAX = 4095
+
+/**
+ * The way of a link; `Malformed` unless it is relative and every `..` comes before all names. A target of this form
+ * that does not begin above the root of its tree ends inside it, whatever other links it meets.
+ */
+export function parseLinkTarget(target: string): LinkPath {
+  const refused = (problem: string): CairnError => malformed(`the link target ${JSON.stringify(target)} ${problem}`)
+  if (target === '') throw refused('is empty')
+  if (target.startsWith('/')) throw refused('is absolute')
+  if (target.includes('\0') || !target.isWellFormed()) throw refused('contains NUL or a lone surrogate')
+  if (new TextEncoder().encode(target).length > TARGET_BYTES_MAX) throw refused(`exceeds ${TARGET_BYTES_MAX} bytes`)
+  const segments = target.split('/')
+  const isName = (segment: string): boolean => segment !== '..'
+  const first = segments.findIndex(isName)
+  const up = first < 0 ? segments.length : first
+  const below = segments.slice(up)
+  if (!below.every(isName)) throw refused('has ".." after a name')
+  return { up, names: below.filter((segment) => segment !== '' && segment !== '.') }
+}
+
 /** Bounds what is decoded at once; a larger directory belongs in sub-directories. */
 export const MAX_TREE_BYTES = 64 * 1_048_576
-const VERSION = 1
+type TreeVersion = 1 | 2
+
+/** What each tree begins with, up to the head of its list of entries. */
+const TREE_STARTS = [1, 2].map((v) => encodeCbor({ v, kind: 'tree', entries: [] }).subarray(0, -1))
+
+/** Whether an object that begins like this may be a directory; an object that begins otherwise is none. */
+export function mayBeTree(start: Uint8Array): boolean {
+  return TREE_STARTS.some((expected) => {
+    const length = Math.min(expected.length, start.length)
+    return compareBytes(expected.subarray(0, length), start.subarray(0, length)) === 0
+  })
+}
+
+/** Version 1 wherever it suffices, so that the addresses of plain directories stay what they were. */
+function versionFor(entries: readonly TreeEntry[]): TreeVersion {
+  return entries.some((entry) => entry.kind === 'link' || (entry.kind === 'file' && entry.executable)) ? 2 : 1
+}
 
 /** The bytes of a directory; the entries may come in any order. */
 export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
   const keyed = entries.map((entry) => ({ key: nameBytes(entry.name), entry }))
   keyed.sort((a, b) => compareBytes(a.key, b.key))
-  const bytes = encodeCbor({ v: VERSION, kind: 'tree', entries: keyed.map(({ entry }) => writeEntry(entry)) })
+  const v = versionFor(entries)
+  const bytes = encodeCbor({ v, kind: 'tree', entries: keyed.map(({ entry }) => writeEntry(entry)) })
   assertAscending(keyed.map(({ entry }) => entry))
   if (bytes.length > MAX_TREE_BYTES) throw tooLarge(bytes.length)
   return bytes
@@ -149,32 +214,65 @@ export function encodeTree(entries: readonly TreeEntry[]): Uint8Array {
 
 /** The entries of a directory, in order; anything but the one encoding of a valid directory is refused. */
 export function decodeTree(bytes: Uint8Array): readonly TreeEntry[] {
-  if (bytes.length > MAX_TREE_BYTES) throw tooLarge(bytes.length)
-  const tree = record(decodeCbor(bytes), 'the directory', ['entries', 'kind', 'v'])
-  if (tree['v'] !== VERSION || tree['kind'] !== 'tree') throw malformed(`it is not a tree of version ${VERSION}`)
-  if (!Array.isArray(tree['entries'])) throw malformed('its entries are not a list')
-  const entries = tree['entries'].map(readEntry)
-  assertAscending(entries)
+  const { version, entries } = parseTree(bytes)
+  if (version !== versionFor(entries)) throw malformed('nothing in it needs version 2')
   return entries
 }
 
-function writeEntry(entry: TreeEntry): Record<string, unknown> {
-  assertSize(entry.size)
-  if (entry.type !== undefined) assertType(entry.type)
-  const { name, kind, size } = entry
-  return { name, kind, size, id: digestOf(entry.id), ...(entry.type === undefined ? {} : { type: entry.type }) }
+/** The same, but of a version that its entries may not need: those of a part of a directory. */
+function parseTree(bytes: Uint8Array): { readonly version: TreeVersion; readonly entries: readonly TreeEntry[] } {
+  if (bytes.length > MAX_TREE_BYTES) throw tooLarge(bytes.length)
+  const tree = record(decodeCbor(bytes), 'the directory', ['entries', 'kind', 'v'])
+  const version = tree['v']
+  if ((version !== 1 && version !== 2) || tree['kind'] !== 'tree') throw malformed('it is not a tree of version 1 or 2')
+  if (!Array.isArray(tree['entries'])) throw malformed('its entries are not a list')
+  const entries = tree['entries'].map((entry: unknown) => readEntry(entry, version))
+  assertAscending(entries)
+  return { version, entries }
 }
 
-function readEntry(value: unknown): TreeEntry {
+function writeEntry(entry: TreeEntry): Record<string, unknown> {
+  if (entry.kind === 'link') {
+    parseLinkTarget(entry.target)
+    return { name: entry.name, kind: 'link', target: entry.target }
+  }
+  assertSize(entry.size)
+  if (entry.type !== undefined) assertType(entry.type)
+  const { name, kind, size, type } = entry
+  const isExecutable = entry.kind === 'file' && entry.executable === true
+  const written = { name, kind, size, id: digestOf(entry.id), ...(type === undefined ? {} : { type }) }
+  return isExecutable ? { ...written, x: true } : written
+}
+
+function readEntry(value: unknown, version: TreeVersion): TreeEntry {
+  const isKind = (kind: string): boolean =>
+    version === 2 && typeof value === 'object' && value !== null && 'kind' in value && value.kind === kind
+  if (isKind('link')) return readLink(value)
   const hasType = typeof value === 'object' && value !== null && 'type' in value
-  const keys = ['id', 'kind', 'name', 'size', ...(hasType ? ['type'] : [])]
-  const { name, kind, id, size, type } = record(value, 'an entry', keys)
+  const hasX = isKind('file') && typeof value === 'object' && value !== null && 'x' in value
+  const keys = ['id', 'kind', 'name', 'size', ...(hasType ? ['type'] : []), ...(hasX ? ['x'] : [])]
+  const { name, kind, id, size, type, x } = record(value, 'an entry', keys)
   if (typeof name !== 'string') throw malformed('a name is not a string')
   nameBytes(name)
   if (kind !== 'file' && kind !== 'tree') throw malformed(`${JSON.stringify(name)} is neither a file nor a tree`)
   if (!(id instanceof Uint8Array)) throw malformed(`the id of ${JSON.stringify(name)} is not a byte string`)
-  const entry = { name, kind, id: addressFromDigest(id), size: assertSize(size) } as const
-  return hasType ? { ...entry, type: assertType(type) } : entry
+  if (hasX && x !== true) throw malformed(`x of ${JSON.stringify(name)} is not true; leave it out instead`)
+  const entry = {
+    name,
+    id: addressFromDigest(id),
+    size: assertSize(size),
+    ...(hasType ? { type: assertType(type) } : {}),
+  }
+  if (kind === 'tree') return { ...entry, kind }
+  return hasX ? { ...entry, kind, executable: true } : { ...entry, kind }
+}
+
+function readLink(value: unknown): TreeLink {
+  const { name, target } = record(value, 'a link', ['kind', 'name', 'target'])
+  if (typeof name !== 'string' || typeof target !== 'string') throw malformed('a name or a target is not a string')
+  nameBytes(name)
+  parseLinkTarget(target)
+  return { name, kind: 'link', target }
 }
 
 /** The UTF-8 bytes of a name, by which entries are sorted; refuses names that could not be a single path segment. */

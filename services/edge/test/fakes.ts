@@ -23,8 +23,10 @@ export class FakeStorage {
     return id
   }
 
+  /** `docs/` with the address of a directory, `latest ->` with the target of a link, anything else with its bytes. */
   tree(files: Readonly<Record<string, Uint8Array | string>>): Address {
     const entries = Object.entries(files).map(([name, content]): TreeEntry => {
+      if (name.endsWith(' ->')) return { name: name.slice(0, -' ->'.length), kind: 'link', target: String(content) }
       if (name.endsWith('/')) return { name: name.slice(0, -1), kind: 'tree', id: content as Address, size: 0 }
       const bytes = Buffer.from(content as Uint8Array)
       return { name, kind: 'file', id: this.put(bytes), size: bytes.length }

@@ -44,6 +44,32 @@ describe('a site under a path', () => {
     await edge.stop()
   })
 
+  test('links lead on inside the root, eight of them at most, and never through another', async () => {
+    const storage = new FakeStorage()
+    const chain = Object.fromEntries(
+      Array.from({ length: 9 }, (_, at) => [`l${at + 1} ->`, at === 0 ? 'real' : `l${at}`]),
+    )
+    const docs = storage.tree({ 'index.html': 'docs', 'home ->': '../index.html', 'up ->': '..', 'out ->': '../../x' })
+    const files = { real: 'real', 'index.html': 'home', 'docs/': docs, 'latest ->': 'docs', 'self ->': 'self' }
+    const site = storage.tree({ ...files, ...chain, 'past ->': 'latest/index.html', 'into ->': 'real/x' })
+    const edge = await TestEdge.start({
+      config: LIVE,
+      storage: storage.client(),
+      index: fakeIndex({ names: { site } }, []),
+    })
+    const see = async (path: string): Promise<string> => {
+      const { status, body } = await edge.get(`/edge/assets/n/site/${path}`)
+      return `${status} ${status === 200 ? body.toString() : ''}`.trim()
+    }
+    assert.equal(await see('latest/'), '200 docs')
+    assert.equal(await see('latest'), '308')
+    assert.equal(await see('latest/home'), '200 home')
+    assert.equal(await see('docs/up/docs/up/real'), '200 real')
+    assert.equal(await see('l8'), '200 real')
+    for (const path of ['l9', 'past', 'self', 'docs/out', 'into']) assert.equal(await see(path), '404', path)
+    await edge.stop()
+  })
+
   test('a name that means no directory is no website, and says where its bytes are', async () => {
     const { edge } = await start()
     const answer = await edge.get('/edge/assets/n/letter/index.html')

@@ -2,12 +2,13 @@
  * A tree as a website.
  *
  *     name ─▶ tree ─▶ directory ─▶ … ─▶ file
+ *                                  ├─▶ link: on from where it leads, inside the root
  *                                  ├─▶ directory with a slash: its index.html        without: 308 to the one with
  *                                  └─▶ nothing: the site's 404.html, or a problem
  */
 import { empty } from '@cairn/http'
 import type { IngressResponse } from '@cairn/transport'
-import type { Address, TreeEntry } from '@cairn/wire'
+import { type Address, parseLinkTarget, type TreeObject } from '@cairn/wire'
 import { OWN_ORIGIN, SANDBOXED } from '../answers/response-headers.ts'
 import type { EdgeRequestContext } from '../answers/serve.ts'
 import { noSuchFile } from '../errors.ts'
@@ -63,6 +64,7 @@ function mediaTypeOf(name: string, told: string | undefined): string {
 
 const CACHING: readonly string[] = ['Cache-Control', 'public, max-age=5, stale-while-revalidate=30']
 const DEPTH_MAX = 64
+const LINKS_MAX = 8
 
 /** Which site, and how it is reached. */
 export interface SiteRequest {
@@ -73,9 +75,15 @@ export interface SiteRequest {
 }
 
 type WalkResult =
-  | { readonly tag: 'file'; readonly entry: TreeEntry }
+  | { readonly tag: 'file'; readonly entry: TreeObject }
   | { readonly tag: 'directory' }
   | { readonly tag: 'nothing' }
+
+interface WalkStep {
+  readonly name: string
+  /** False for what a link leads through: that must be there itself. */
+  readonly mayBeLink: boolean
+}
 
 export class SiteAnswers {
   readonly #names: Names
@@ -102,7 +110,7 @@ export class SiteAnswers {
   }
 
   async #missing(context: EdgeRequestContext, request: SiteRequest, tree: NamedTree): Promise<IngressResponse> {
-    const page = await this.#directories.entry(context, tree.address, '404.html')
+    const page = await this.#follow(context, tree.address, ['404.html'])
     if (page?.kind !== 'file') throw noSuchFile(request.path)
     return await this.#file(context, request, tree, page, 404)
   }
@@ -111,7 +119,7 @@ export class SiteAnswers {
     context: EdgeRequestContext,
     request: SiteRequest,
     tree: NamedTree,
-    entry: TreeEntry,
+    entry: TreeObject,
     status: number,
   ): Promise<IngressResponse> {
     const headers = this.#headers(request, tree)
@@ -128,16 +136,36 @@ export class SiteAnswers {
     const segments = path.split('/')
     const last = segments.pop() ?? ''
     if (segments.length > DEPTH_MAX) return { tag: 'nothing' }
-    let directory = root
-    for (const segment of segments) {
-      const entry = await this.#directories.entry(context, directory, decoded(segment))
-      if (entry?.kind !== 'tree') return { tag: 'nothing' }
-      directory = entry.id
-    }
-    const entry = await this.#directories.entry(context, directory, last === '' ? 'index.html' : decoded(last))
+    const names = [...segments, ...(last === '' ? ['index.html'] : [last])].map(decoded)
+    const entry = await this.#follow(context, root, names)
     if (entry === undefined) return { tag: 'nothing' }
     if (entry.kind === 'file') return { tag: 'file', entry }
     return last === '' ? { tag: 'nothing' } : { tag: 'directory' }
+  }
+
+  /** The file or directory at the end of this path, on the way through at most `LINKS_MAX` links. */
+  async #follow(context: EdgeRequestContext, root: Address, names: readonly string[]): Promise<TreeObject | undefined> {
+    const below: TreeObject[] = []
+    let links = 0
+    let left: readonly WalkStep[] = names.map((name) => ({ name, mayBeLink: true }))
+    for (;;) {
+      const [step, ...rest] = left
+      if (step === undefined) return below.at(-1)
+      const parent = below.at(-1)
+      if (parent?.kind === 'file') return undefined
+      const entry = await this.#directories.entry(context, parent?.id ?? root, step.name)
+      if (entry === undefined) return undefined
+      left = rest
+      if (entry.kind !== 'link') {
+        below.push(entry)
+        continue
+      }
+      links += 1
+      const { up, names: through } = parseLinkTarget(entry.target)
+      if (!step.mayBeLink || links > LINKS_MAX || up > below.length) return undefined
+      below.length -= up
+      left = [...through.map((name, at) => ({ name, mayBeLink: at === through.length - 1 })), ...rest]
+    }
   }
 }
 
