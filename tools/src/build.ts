@@ -5,13 +5,27 @@
  *     src/**.ts ─┬─ esbuild, file by file ─▶ .js, .js.map ─┐
  *                └─ tsc, of the library ───▶ .d.ts ────────┴─ specifiers rewritten ─▶ build/NAME/dist ─▶ NAME-VERSION.tgz
  *
- * Node refuses types under node_modules, so TypeScript itself cannot be shipped.
+ * Node refuses types under node_modules, so TypeScript itself cannot be shipped. `cairnd-node-SYSTEM` is the Node of the
+ * dependencies without its headers; `-- --all-systems` makes those of the others too, fetched from the registry.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { transformSync } from 'esbuild'
-import { PRODUCTS, type Product, publishedManifest, reachedFrom, rewriteSpecifiers, sourcesOf } from './published.ts'
+import {
+  type NodePackage,
+  nodeManifest,
+  PRODUCTS,
+  type Product,
+  type PublishedManifest,
+  packedNodes,
+  publishedManifest,
+  reachedFrom,
+  rewriteSpecifiers,
+  sourcesOf,
+} from './published.ts'
 import { findFiles, type Manifest, REPOSITORY, readManifests } from './repository.ts'
 
 const BUILD = join(REPOSITORY, 'build')
@@ -61,15 +75,59 @@ function writeProduct(product: Product, manifests: readonly Manifest[]): void {
   const { version, type } = manifest
   // The program says its version by the manifest of its folder.
   write(join(dist, product.folder, 'package.json'), `${JSON.stringify({ version, type })}\n`)
-  write(join(root, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   cpSync(join(REPOSITORY, product.readme), join(root, 'README.md'))
   cpSync(join(REPOSITORY, 'LICENSE'), join(root, 'LICENSE'))
-  run('npm', ['pack', '--pack-destination', BUILD, '--ignore-scripts'], root)
-  process.stdout.write(`build/${product.name}-${version}.tgz\n`)
+  pack(root, manifest)
 }
 
+function pack(root: string, manifest: PublishedManifest): void {
+  write(join(root, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
+  run('npm', ['pack', '--pack-destination', BUILD, '--ignore-scripts'], root)
+  process.stdout.write(`build/${manifest.name}-${manifest.version}.tgz\n`)
+}
+
+/** Refuses a program that has not the sum which the launcher will ask for. */
+function writeNode(node: NodePackage, sums: Readonly<Record<string, string>>): void {
+  const manifest = nodeManifest(node)
+  const root = join(BUILD, manifest.name)
+  const source = packageFolder(node)
+  const [path = ''] = Object.values(manifest['bin'] as Readonly<Record<string, string>>)
+  const sum = createHash('sha256')
+    .update(readFileSync(join(source, path)))
+    .digest('hex')
+  if (sum !== sums[`${node.system} ${node.version}`]) throw new Error(`${node.name}: ${path} has the sum ${sum}.`)
+  mkdirSync(join(root, 'bin'), { recursive: true })
+  cpSync(join(source, path), join(root, path))
+  cpSync(join(source, 'LICENSE'), join(root, 'LICENSE'))
+  write(
+    join(root, 'README.md'),
+    `${String(manifest['description'])}\n\nFrom the package ${node.name}, without its headers.\n`,
+  )
+  pack(root, manifest)
+}
+
+/** Where the package is; fetched and unpacked if it is another system's. */
+function packageFolder({ name, version }: NodePackage): string {
+  const installed = join(REPOSITORY, 'node_modules', name)
+  if (existsSync(installed)) return installed
+  const folder = join(BUILD, 'fetched', name)
+  mkdirSync(folder, { recursive: true })
+  run('npm', ['pack', `${name}@${version}`], folder)
+  run('tar', ['-xzf', `${name}-${version}.tgz`], folder)
+  return join(folder, 'package')
+}
+
+const { values } = parseArgs({ options: { 'all-systems': { type: 'boolean', default: false } } })
 rmSync(BUILD, { recursive: true, force: true })
 run(join(REPOSITORY, 'node_modules/.bin/tsc'), ['-p', 'tools/tsconfig.build.json'], REPOSITORY)
 const manifests = readManifests()
 for (const product of PRODUCTS) writeProduct(product, manifests)
 rmSync(TYPES, { recursive: true })
+const { sums } = JSON.parse(readFileSync(join(REPOSITORY, 'cli/bin/node-sums.json'), 'utf8')) as {
+  readonly sums: Readonly<Record<string, string>>
+}
+for (const node of packedNodes(manifests[0])) {
+  const isHere = node.system === `${process.platform}-${process.arch}`
+  if (isHere || values['all-systems']) writeNode(node, sums)
+}
+rmSync(join(BUILD, 'fetched'), { recursive: true, force: true })

