@@ -1,9 +1,11 @@
 /** The command line against real nodes and against servers that are none: what it shows to whom, and what it says. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { encodeTree } from '@cairn/wire'
 import { acceptance } from '../case.ts'
 import type { World } from '../world.ts'
@@ -268,6 +270,24 @@ acceptance('cli: what other tools call it is answered', { finding: 'newcomer 7' 
     assert.equal(code, 2, typed.join(' '))
     assert.match(err, says)
   }
+})
+
+acceptance('cli: get writes through no link that was laid out for it', { finding: 'attack S9' }, async (world) => {
+  const node = await world.startNode()
+  const address = await node.put('what was asked for')
+  const victim = await world.write('victim', 'as it was')
+  await mkdir(world.path('out'))
+  // Whoever knows the number of the process knew the name of the file that it was about to write.
+  const script = 'ln -s "$1" "out/.copy.cairn-$$" && shift && exec "$@"'
+  const get = [process.execPath, join(world.tree, 'cli/bin/cairn.js'), 'get', address, '-o', 'out/copy']
+  const child = spawn('sh', ['-c', script, 'sh', victim, ...get, '--data', node.data], {
+    cwd: world.directory,
+    env: { ...process.env, HOME: world.directory },
+    stdio: 'ignore',
+  })
+  assert.deepEqual(await once(child, 'close'), [0, null])
+  assert.equal(await readFile(world.path('out/copy'), 'utf8'), 'what was asked for')
+  assert.equal(await readFile(victim, 'utf8'), 'as it was')
 })
 
 acceptance('cli: get and ls take a name', { finding: 'newcomer 7' }, async (world) => {

@@ -1,7 +1,7 @@
 /** What orchestrators and balancers ask: answered whatever clients do, and true. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, rename } from 'node:fs/promises'
 import { Agent, createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -64,6 +64,29 @@ acceptance('probes: what is not ready says what it waits for', { finding: 'seed-
   }
   assert.equal((await node.request('registry', '/readyz?class=write')).status, 200)
 })
+
+acceptance(
+  'probes: a registry that cannot write says so to who asks about writes, and is read',
+  { finding: 'seed-coverage 8' },
+  async (world) => {
+    const node = await world.startNode()
+    const head = await node.request('registry', '/registry/head')
+    await node.stop()
+    // With it the log is signed: without it nothing can be added.
+    await rename(join(node.data, 'registry/keys/log-key'), world.path('log-key'))
+    await node.relaunch()
+    await node.ready()
+    const asked = await node.request('registry', '/readyz?class=write')
+    assert.equal(asked.status, 503, asked.body.toString())
+    const { missing, write_ready: isWritable } = JSON.parse(asked.body.toString()) as {
+      missing: string[]
+      write_ready: boolean
+    }
+    assert.deepEqual([missing, isWritable], [['log_writable'], false])
+    assert.equal((await node.request('registry', '/readyz')).status, 200)
+    assert.deepEqual((await node.request('registry', '/registry/head')).body, head.body)
+  },
+)
 
 const CAN_FAIL: readonly string[] = [
   'listener_bound',

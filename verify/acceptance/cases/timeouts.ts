@@ -1,6 +1,9 @@
 /** Time that runs out: whose it was decides the answer. */
 import assert from 'node:assert/strict'
+import { chmod } from 'node:fs/promises'
+import { Agent, request as httpRequest, type RequestListener } from 'node:http'
 import { acceptance } from '../case.ts'
+import { TestServer } from '../servers.ts'
 
 acceptance(
   'timeouts: a body that stops is the fault of its client at the shipped limits: 408, counted once',
@@ -19,5 +22,62 @@ acceptance(
     const hurried = await world.socket(node.urls.storage)
     hurried.write(`${head}Request-Timeout: 300ms\r\n\r\nthe beginning`)
     assert.match(await hurried.untilOver(), /^HTTP\/1\.1 504 /)
+  },
+)
+
+interface Tries {
+  readonly at: number[]
+  readonly listener: RequestListener
+}
+
+/** Hands everything on, but answers the first tries of each write with 503. */
+function busyFor(tries: number, target: string): Tries {
+  const at: number[] = []
+  const agent = new Agent({ keepAlive: false })
+  const listener: RequestListener = (request, response) => {
+    if (request.method === 'PUT') {
+      at.push(performance.now())
+      if (at.length <= tries) {
+        request.resume()
+        response.writeHead(503, { 'content-type': 'application/problem+json' })
+        response.end('{"status":503,"code":"busy","title":"Busy."}')
+        return
+      }
+    }
+    const onward = httpRequest(new URL(request.url ?? '/', target), {
+      method: request.method ?? 'GET',
+      headers: request.headers,
+      agent,
+    })
+    onward.on('response', (incoming) => {
+      response.writeHead(incoming.statusCode ?? 500, incoming.headers)
+      incoming.pipe(response)
+    })
+    onward.on('error', () => {
+      response.destroy()
+    })
+    request.pipe(onward)
+  }
+  return { at, listener }
+}
+
+acceptance(
+  'timeouts: a peer that is busy twice is asked a third time, and each time later',
+  { finding: 'seed-coverage 9' },
+  async (world) => {
+    const far = await world.startNode({ config: '[storage]\nplacement.id = "far"\n' })
+    const tries = busyFor(2, far.urls.storage)
+    const between = world.own(await TestServer.start(tries.listener))
+    const token = await world.write('peer.token', await far.adminToken())
+    await chmod(token, 0o600)
+    const peer = `{ id = "far", url = "${between.url}", token_file = ${JSON.stringify(token)} }`
+    const near = await world.startNode({ config: `[storage]\npeers = [${peer}]\nplacement.id = "near"\n` })
+    const { status, body } = await near.request('storage', '/o', { method: 'POST', admin: true, body: 'two copies' })
+    assert.equal(status, 201, body.toString())
+    const { address } = JSON.parse(body.toString()) as { address: string }
+    assert.equal((await far.request('storage', `/o/${address}`)).body.toString(), 'two copies')
+    const [first = 0, second = 0, third = 0] = tries.at
+    // At least: a busy machine makes a pause longer, never shorter.
+    assert.ok(second - first >= 49 && third - second >= 199, tries.at.join(' '))
   },
 )

@@ -1,19 +1,16 @@
 /** What vanishes between a stop and a start is missed: a journal, a key file, what a log has signed. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseCheckpoint, parseNote } from '@cairn/tlog'
 import { acceptance } from '../case.ts'
 import { type Answer, type RunningNode, StartFailed } from '../node.ts'
+import { changed, flipped, RECORD_HEADER_BYTES, recordsIn, segmentsIn } from '../segments.ts'
 import type { World } from '../world.ts'
 
 const SECRET = 'a secret of the sender'
 const WEBHOOKS = 10
-/** Journals are read here as files: a header, then records that begin with these bytes. */
-const SEGMENT_HEADER_BYTES = 128
-const RECORD_HEADER_BYTES = 72
-const RECORD_MAGIC = 0x7ca1_12ec
 const CHECKPOINT_KIND = 18
 const LIMITS = { limitMs: 120_000 } as const
 
@@ -35,39 +32,17 @@ function fieldsOf({ body }: Answer): Record<string, unknown> {
   return JSON.parse(body.toString()) as Record<string, unknown>
 }
 
-interface FoundRecord {
-  readonly at: number
-  readonly kind: number
-}
-
-function recordsIn(bytes: Buffer): readonly FoundRecord[] {
-  const found: FoundRecord[] = []
-  for (let at = SEGMENT_HEADER_BYTES; at + RECORD_HEADER_BYTES <= bytes.length; at += 8)
-    if (bytes.readUInt32LE(at) === RECORD_MAGIC) found.push({ at, kind: bytes[at + 4] ?? 0 })
-  return found
-}
-
-async function changed(path: string, change: (bytes: Buffer) => Buffer): Promise<void> {
-  await writeFile(path, change(await readFile(path)))
-}
-
-function flipped(bytes: Buffer, at: number): Buffer {
-  bytes[at] = (bytes[at] ?? 0) ^ 1
-  return bytes
-}
-
 async function onlySegment(directory: string): Promise<string> {
-  const names = (await readdir(directory)).filter((name) => name.endsWith('.seg'))
-  assert.equal(names.length, 1)
-  return join(directory, names[0] ?? '')
+  const [segment, ...others] = await segmentsIn(directory)
+  assert.equal(others.length, 0)
+  return segment ?? assert.fail('no segment')
 }
 
 const LOSSES: readonly { readonly what: string; readonly lose: (directory: string) => Promise<void> }[] = [
   {
     what: 'was deleted',
     lose: async (directory) => {
-      const names = (await readdir(directory)).filter((name) => name.endsWith('.seg'))
-      for (const name of names) await rm(join(directory, name))
+      for (const segment of await segmentsIn(directory)) await rm(segment)
     },
   },
   {
