@@ -148,4 +148,16 @@ describe('a registry that was restored', () => {
     backup.service.machine.kill()
     await assert.rejects(started(backup), /keys of the log are missing, and so is trust.json/)
   })
+
+  test('a damaged file of whose signatures count is named, with its keys there or not', async () => {
+    for (const hasKeys of [true, false]) {
+      const backup = await backedUp()
+      const platform = backup.service.machine.start()
+      if (hasKeys) await putBack(backup, platform)
+      await backup.service.world.run(writeFile(platform, `${DIRECTORY}/trust.json`, Buffer.alloc(200)))
+      await backup.service.world.run(platform.workers.close())
+      backup.service.machine.kill()
+      await assert.rejects(started(backup), /trust\.json, which says whose signatures count, is damaged; restore it/)
+    }
+  })
 })

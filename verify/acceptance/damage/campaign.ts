@@ -77,6 +77,8 @@ export class Campaign implements AsyncDisposable {
   readonly #say: (line: string) => void
   #seeds = 0
   #round = 0
+  /** What the start that refused had said, if the latest one did. */
+  #saidInRefusal = ''
 
   private constructor(node: RunningNode, random: Random, say: (line: string) => void) {
     this.#node = node
@@ -215,6 +217,7 @@ export class Campaign implements AsyncDisposable {
   /** Starts it; one that refuses for something that nothing else knows gets that back, and must start then. */
   async #startAgain(wounds: readonly Wound[]): Promise<void> {
     const refusal = await this.#tryStart()
+    this.#saidInRefusal = refusal?.output ?? ''
     if (refusal === undefined) return
     let back = wounds
     if (refusal.ended.signal !== null) {
@@ -283,8 +286,10 @@ export class Campaign implements AsyncDisposable {
   async #mustBeSaid(standing: readonly Wound[]): Promise<void> {
     const due = standing.filter(({ path, what }) => INDEX_FILE.test(path) && !what.includes('older'))
     if (due.length === 0) return
+    // A service beside the one that refused may have told of it, and made it anew.
+    if (/"level":"(?:warn|error)"[^\n]*\bindex\b/.test(this.#saidInRefusal)) return
     const said = this.#node.outputSinceStart()
-    if (/"level":"(?:warn|error)"|\b(?:warn|error) /.test(said)) return
+    if (/"level"":"(?:warn|error)"|\b(?:warn|error) /.test(said)) return
     const metrics = (await this.#node.request('storage', '/metrics')).body.toString()
     if (/^\w*(?:damag|rebuil|unsound|discard|corrupt)\w*(?:\{[^}]*\})? [1-9]/m.test(metrics)) return
     const counts = (how: string): boolean =>

@@ -45,13 +45,24 @@ export async function keepTrust(platform: Platform, directory: string, signer: C
 
 /** The public halves as they were last written down; nothing if they are not there. */
 export async function keptKeys(disk: Disk, directory: string): Promise<LogKeys | undefined> {
-  const bytes = await readSmallFile(disk, `${directory}/${TRUST}`)
+  const path = `${directory}/${TRUST}`
+  const bytes = await readSmallFile(disk, path)
   if (bytes === undefined) return undefined
-  const { logKeys }: TrustFile = parseTrust(bytes)
+  const { logKeys } = trustIn(path, bytes)
   const [logKey, cosignerKey, quantumKey] = (['ed25519', 'ed25519-cosignature', 'ml-dsa-44-cosignature'] as const).map(
     (type) => logKeys.find((key) => key.type === type),
   )
   return logKey === undefined || cosignerKey === undefined ? undefined : { logKey, cosignerKey, quantumKey }
+}
+
+/** Nothing else here knows what a directory without keys needs of it, so that a damaged one is not written anew. */
+function trustIn(path: string, bytes: Uint8Array): TrustFile {
+  try {
+    return parseTrust(bytes)
+  } catch (cause) {
+    const detail = `The file ${path}, which says whose signatures count, is damaged; restore it from a backup.`
+    throw new CairnError('Integrity', detail, { cause })
+  }
 }
 
 /** A checkpoint of this log that is not of what is here. */
