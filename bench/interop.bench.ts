@@ -30,8 +30,6 @@ async function startInterop(): Promise<StorageNode> {
 max_rps = 0
 [interop.mailbox]
 max_messages = 10000000
-[interop.replay]
-max_keys = 10000000
 [interop.providers.github]
 enabled = true
 secrets = [{ file = ${JSON.stringify(file)} }]

@@ -65,7 +65,7 @@ export interface TrimRules {
   /** What still counts in this segment and those before it. Nothing, and not whole: something is just changing. */
   readonly living: (segment: number) => LiveRecords
   /** Runs before a segment is looked at, and after it is gone. */
-  readonly before?: () => Promise<void>
+  readonly before?: (segment: number) => Promise<void>
   readonly after?: (segment: number) => void
 }
 
@@ -194,7 +194,7 @@ export class RollingJournal extends Closeable {
     let gone = 0
     for (const segment of this.#numbers()) {
       if (segment >= last || this.bytes <= keepBytes) break
-      await rules.before?.()
+      await rules.before?.(segment)
       if (!(await this.#reclaimSegment(segment, rules.living))) return gone
       rules.after?.(segment)
       gone += 1

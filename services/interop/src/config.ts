@@ -75,9 +75,9 @@ export const interopSection = section({
   }),
   replay: section({
     max_keys: setting(z.number().int().min(1), {
-      default: 1_000_000,
+      default: 100_000_000,
       reload: 'restart',
-      does: 'Deliveries remembered; at the bound webhooks are answered 503, and none is forgotten early.',
+      does: 'Deliveries remembered, on the drive but for the newest; at the bound webhooks are answered 503, and none is forgotten early.',
     }),
   }),
   journal: section({

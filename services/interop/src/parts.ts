@@ -5,6 +5,7 @@ import { BREAKER_DEFAULT, Breakers, Bus, type Runtime, type TaskBody } from '@ca
 import type { Mailbox } from '@cairn/mailbox'
 import { GuardedTransport, makeDirectories, type Platform } from '@cairn/platform'
 import type { Transport } from '@cairn/transport'
+import { toBase64url } from '@cairn/wire'
 import { InteropAudit, type InteropEvents } from './audit.ts'
 import type { InteropConfig } from './config.ts'
 import type { AuditChain } from './domain/audit-chain.ts'
@@ -16,8 +17,16 @@ import { journalLost } from './errors.ts'
 import { Forwarder, forwardPolicy } from './forward/forwarder.ts'
 import { openProviders } from './providers/open-providers.ts'
 import type { WebhookProvider } from './providers/provider.ts'
-import { readProviderSecrets, readSecretAt, type SecretSources, secretSources } from './providers/secret.ts'
+import {
+  type ProviderSecrets,
+  readProviderSecrets,
+  readSecretAt,
+  type Secret,
+  type SecretSources,
+  secretSources,
+} from './providers/secret.ts'
 import { openReconciler } from './reconcile/reconciler.ts'
+import type { SpaceMember } from './replay/spaces-core.ts'
 import { auditChainId, compareAnchor, SeenCheckpoint } from './tasks/audit-anchor.ts'
 import { INTEROP_TOPOLOGY } from './topology.ts'
 import { InteropWorkPool } from './work.ts'
@@ -83,6 +92,7 @@ export async function openParts(host: InteropPartsHost): Promise<InteropParts> {
     segmentBytes: host.segmentBytes,
   })
   try {
+    await ledger.join(spaceMembers(platform, read, host.identitySeed))
     const parts = joinParts(host, ledger, bridges, await openOutside(host))
     // Before anything is taken: what the journal forgot would be taken for new.
     await compareAnchor(platform, parts, NEVER)
@@ -92,6 +102,21 @@ export async function openParts(host: InteropPartsHost): Promise<InteropParts> {
     throw error
   }
 }
+
+/** Secrets are compared by a keyed hash: what the journal says of them is of no use without the node's identity. */
+function spaceMembers(
+  { crypto }: Platform,
+  secrets: ProviderSecrets,
+  identitySeed: Uint8Array = new Uint8Array(32),
+): readonly SpaceMember[] {
+  const key = crypto.hmacSha256(identitySeed, new TextEncoder().encode('cairn replay spaces'))
+  const fingerprint = ({ text }: Secret): string => {
+    return toBase64url(crypto.hmacSha256(key, new TextEncoder().encode(text)).subarray(0, FINGERPRINT_BYTES))
+  }
+  return [...secrets].map(([provider, all]) => ({ provider, secrets: all.map(fingerprint) }))
+}
+
+const FINGERPRINT_BYTES = 16
 
 /** Refuses what `openParts` would refuse of the configuration: the same secrets are read and the same keys made. */
 export async function checkParts({ platform, directory, config }: InteropPartsHost): Promise<void> {

@@ -11,9 +11,6 @@ import { brownoutSentinel } from './tasks/brownout-sentinel.ts'
 import { forwarder, proposer } from './tasks/dispatcher.ts'
 
 const ROUND_MS = 10_000
-/** Keys looked at before others get their turn. */
-const SLICE = 2000
-
 /** Forgets what may be forgotten: replay keys whose time is over, and segments nothing living is in. */
 function journalKeeper(
   { clock, log }: Platform,
@@ -24,10 +21,12 @@ function journalKeeper(
     for (;;) {
       await sleep(clock, ROUND_MS, { signal: draining })
       if (ledger.lost.value !== undefined) continue
-      for (const _slice of ledger.keys.expire(clock.wall(), SLICE)) await sleep(clock, 0, { signal: draining })
       try {
-        const trim = async () => await ledger.trim(config().journal.keep_bytes)
-        await maintenanceLock.work(trim, { signal: draining })
+        const settle = async (): Promise<void> => {
+          await ledger.settleKeys()
+          await ledger.trim(config().journal.keep_bytes)
+        }
+        await maintenanceLock.work(settle, { signal: draining })
       } catch (error) {
         if (draining.aborted) throw error
         log.warn({ error: toCairnError(error).message }, 'the journal was not trimmed; the next round tries again')

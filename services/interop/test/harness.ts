@@ -151,7 +151,7 @@ export interface Leased {
   readonly receipt: { readonly id: string; readonly attempt: number; readonly nonce: string }
 }
 
-function githubSignature(body: string, secret = SECRET): string {
+export function githubSignature(body: string, secret = SECRET): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 }
 

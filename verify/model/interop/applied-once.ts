@@ -189,7 +189,7 @@ class Reception {
   }
 
   #fold(fact: Fact, place: number): void {
-    if (fact.tag === 'accepted') this.keys.add({ key: fact.key, until: UNTIL }, 1)
+    if (fact.tag === 'accepted') this.keys.add({ key: fact.key, until: UNTIL }, { lsn: 1, segment: 1 })
     this.#core.apply(this.mailbox, fact.change, place, 1)
   }
 }
@@ -267,7 +267,7 @@ export const APPLIED_ONCE: Suite<InteropCores> = {
     {
       name: 'a key that is durable is not known',
       file: 'domain/replay-keys.ts',
-      find: 'this.#kept.set(key, Math.ceil(until / HOUR_MS) * SEGMENTS + segment)',
+      find: 'this.#kept.set(key, { hour: Math.ceil(until / HOUR_MS), lsn, segment })',
       replace: '',
       expect: 'applied-twice',
     },

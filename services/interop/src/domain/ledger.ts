@@ -8,7 +8,7 @@
  * allowed and the record is gone; an answer before the record is durable.
  */
 import { type AuditFacts, auditLineHash, formatLineRanges, type LineRange } from '@cairn/clients'
-import { type CairnError, Closeable, Watch, type Watching } from '@cairn/kernel'
+import { type CairnError, Closeable, isKind, Semaphore, sleep, Watch, type Watching } from '@cairn/kernel'
 import {
   type ChangeLog,
   type FoldedRecord,
@@ -20,12 +20,14 @@ import {
   RollingJournal,
 } from '@cairn/mailbox'
 import type { Platform } from '@cairn/platform'
-import { type Address, spellCount } from '@cairn/wire'
+import { type Address, fromBase64url, spellCount } from '@cairn/wire'
 import { noFacts } from '../audit.ts'
-import { nothingLost } from '../errors.ts'
+import { journalLost, nothingLost } from '../errors.ts'
+import { KeyRuns } from '../replay/key-runs.ts'
+import { joinSpaces, type ReplaySpace, type SpaceMember, spaceNames } from '../replay/spaces-core.ts'
 import { AuditChain, seqOf } from './audit-chain.ts'
 import { type ChainPoint, decodeRecord, encodeRecord, type InteropRecord, type ReplayKey } from './record.ts'
-import { ReplayKeys } from './replay-keys.ts'
+import { ReplayKeys, replayHash } from './replay-keys.ts'
 
 export interface LedgerOptions {
   readonly directory: string
@@ -62,9 +64,7 @@ export interface Adoption {
 
 /** What is written again at once when an old segment goes: at most this, and less where segments are small. */
 const CARRY_MESSAGES_MAX = 256
-const CARRY_KEYS_MAX = 4096
 const MESSAGE_SHARE = 16 * 1024
-const KEY_SHARE = 512
 
 export class InteropLedger extends Closeable {
   readonly keys: ReplayKeys
@@ -72,7 +72,15 @@ export class InteropLedger extends Closeable {
   readonly mailbox: Mailbox
   readonly #platform: Platform
   readonly #carryMessages: number
-  readonly #carryKeys: number
+  /** One change of the runs at a time. */
+  readonly #runsTurn = new Semaphore(1)
+  #runs: KeyRuns | undefined
+  /** What the newest record says of them. */
+  #listed: { readonly names: readonly string[]; readonly through: number } = { names: [], through: 0 }
+  /** Runs that are not there or not what was written. */
+  #damagedRuns: readonly string[] = []
+  #spaces: readonly ReplaySpace[] = []
+  #areSpacesDue = false
   readonly #lost = new Watch<LostRecords | undefined>(undefined)
   #journal: RollingJournal | undefined
 
@@ -82,7 +90,6 @@ export class InteropLedger extends Closeable {
     const { maxKeys, segmentBytes = Number.POSITIVE_INFINITY } = options
     this.keys = new ReplayKeys(maxKeys)
     this.#carryMessages = Math.max(1, Math.min(CARRY_MESSAGES_MAX, Math.floor(segmentBytes / MESSAGE_SHARE)))
-    this.#carryKeys = Math.max(1, Math.min(CARRY_KEYS_MAX, Math.floor(segmentBytes / KEY_SHARE)))
     const log: ChangeLog = {
       submit: async (changes, { freesSpace = false } = {}) => {
         await this.#write('mailbox', { tag: 'mailbox', changes }, { freesSpace })
@@ -100,6 +107,7 @@ export class InteropLedger extends Closeable {
       const tally = (): ChainPoint => ledger.chain.point
       const places = { path, witness, ioTimeoutMs, segmentBytes }
       ledger.#journal = await RollingJournal.open(platform, { ...places, fold, tally })
+      await ledger.#openRuns(directory)
       ledger.#judge()
       ledger.mailbox.begin()
       return ledger
@@ -107,6 +115,61 @@ export class InteropLedger extends Closeable {
       await ledger.close()
       throw error
     }
+  }
+
+  /** From now on these providers share the keys of every space that one of their secrets was ever in. */
+  async join(members: readonly SpaceMember[]): Promise<void> {
+    const joined = joinSpaces(this.#spaces, members)
+    this.#areSpacesDue = joined !== this.#spaces
+    this.#spaces = joined
+    if (this.lost.value !== undefined) return
+    try {
+      await this.#noteSpaces()
+    } catch (error) {
+      this.#platform.log.warn(
+        { error: String(error) },
+        'the replay spaces were not written; the next round tries again',
+      )
+    }
+  }
+
+  /** What this key of a provider is kept under, and may have been kept under. */
+  hashesOf(provider: string, key: string): readonly string[] {
+    return spaceNames(this.#spaces, provider).map((space) => replayHash(space + key.slice(provider.length)))
+  }
+
+  /** Whether a run on the drive has one of these keys. */
+  async hasOnDrive(hashes: readonly string[], nowMs: number): Promise<boolean> {
+    try {
+      return await this.#openedRuns().has(hashes.map(fromBase64url), nowMs)
+    } catch (error) {
+      if (!isKind(error, 'Integrity')) throw error
+      this.#missRuns(await this.#openedRuns().damaged())
+      throw journalLost(error.message)
+    }
+  }
+
+  /** Keys that are remembered. */
+  get keyCount(): number {
+    return this.keys.size + this.keysOnDrive
+  }
+
+  get keysOnDrive(): number {
+    return this.#openedRuns().items
+  }
+
+  /** Moves keys from memory into a run where there are many, and makes one run of several. */
+  async settleKeys(): Promise<void> {
+    await this.#noteSpaces()
+    if (this.keys.isRunDue) await this.#writeRun()
+    using _turn = await this.#runsTurn.acquire()
+    const runs = this.#openedRuns()
+    const merged = await runs.merged(this.#platform.clock.wall())
+    if (merged === undefined) return
+    const { from, to } = merged
+    const names = [...runs.names.filter((name) => !from.includes(name)), ...to]
+    await this.#note({ tag: 'replay-runs', names, through: this.#listed.through })
+    await runs.sweep()
   }
 
   /** Durable once this resolves: the key, the messages, and the line of the audit. */
@@ -157,7 +220,16 @@ export class InteropLedger extends Closeable {
       corr_id: corrId,
     }
     const [line = ''] = this.chain.draft([facts], point).lines
-    await this.#opened().adopt([encodeRecord({ tag: 'adopted', point, line })])
+    const { through } = this.#listed
+    await this.#openedRuns().giveUp(this.#damagedRuns)
+    const { names } = this.#openedRuns()
+    const records: InteropRecord[] = [
+      { tag: 'adopted', point, line },
+      { tag: 'replay-runs', names, through },
+      { tag: 'replay-spaces', spaces: this.#spaces },
+    ]
+    await this.#opened().adopt(records.map(encodeRecord))
+    this.#damagedRuns = []
     this.#judge()
     return { lost: lost.detail, line: this.chain.count }
   }
@@ -182,8 +254,11 @@ export class InteropLedger extends Closeable {
     return await this.#opened().trim(keepBytes, {
       living: (segment) => this.#living(segment),
       // How the chain stands, and what vouches for it, must be known even if no line is left.
-      before: async () => {
-        await this.#write('audit', { tag: 'audit-base', point: this.chain.point }, { freesSpace: true })
+      before: async (segment) => {
+        if (this.keys.isIn(segment)) await this.#writeRun()
+        await this.#note({ tag: 'replay-runs', ...this.#listed })
+        await this.#note({ tag: 'replay-spaces', spaces: this.#spaces })
+        await this.#note({ tag: 'audit-base', point: this.chain.point })
         const { anchored, anchorIndex } = this.chain
         if (anchorIndex !== undefined) await this.anchor(anchored, anchorIndex)
       },
@@ -205,6 +280,44 @@ export class InteropLedger extends Closeable {
   protected override async release(): Promise<void> {
     await this.mailbox.close()
     await this.#journal?.close()
+    await this.#runs?.close()
+  }
+
+  async #openRuns(directory: string): Promise<void> {
+    const { names } = this.#listed
+    const keepsOthers = this.#opened().loss !== undefined
+    const opened = await KeyRuns.open(this.#platform, `${directory}/replay`, { names, keepsOthers })
+    this.#runs = opened.runs
+    if (opened.damaged.length > 0) this.#missRuns(opened.damaged)
+  }
+
+  #missRuns(names: readonly string[]): void {
+    this.#damagedRuns = names
+    this.#opened().lost(this.chain.point)
+    this.#judge()
+  }
+
+  /** Everything in memory that is durable goes into a run; once a record says so the run speaks for it. */
+  async #writeRun(): Promise<void> {
+    using _turn = await this.#runsTurn.acquire()
+    const runs = this.#openedRuns()
+    const taking = this.keys.taken(this.#platform.clock.wall())
+    let taken = taking.next()
+    for (; taken.done !== true; taken = taking.next()) await sleep(this.#platform.clock, 0)
+    const { items, through } = taken.value
+    const names = items.length === 0 ? runs.names : [...runs.names, await runs.write(items)]
+    await this.#note({ tag: 'replay-runs', names, through: Math.max(through, this.#listed.through) })
+  }
+
+  async #noteSpaces(): Promise<void> {
+    if (!this.#areSpacesDue) return
+    await this.#note({ tag: 'replay-spaces', spaces: this.#spaces })
+    this.#areSpacesDue = false
+  }
+
+  /** Says again how things stand; in the step in which it is durable it counts. */
+  async #note(record: InteropRecord): Promise<void> {
+    await this.#write('audit', record, { freesSpace: true })
   }
 
   /** Lines that cannot be read between others, and those between the last that is here and this point. */
@@ -229,6 +342,9 @@ export class InteropLedger extends Closeable {
         : []),
       ...(records > 0 ? [`up to ${spellCount(records, 'record')} at its end are missing`] : []),
       ...(stretches.length > 0 ? [`${spellCount(stretches.length, 'place')} in it cannot be read`] : []),
+      ...(this.#damagedRuns.length > 0
+        ? [`${spellCount(this.#damagedRuns.length, 'file')} of replay keys cannot be read`]
+        : []),
     ]
     return { detail: `The journal is not what it was: ${parts.join(', ')}.`, lines, known: point }
   }
@@ -262,7 +378,7 @@ export class InteropLedger extends Closeable {
     const { lsn, segment, offset } = folded
     switch (record.tag) {
       case 'accepted':
-        this.keys.add(record.replay, segment)
+        this.keys.add(record.replay, folded)
         this.#applyAll(record.changes, lsn, segment)
         this.chain.fold([record.line], segment, offset)
         return
@@ -273,7 +389,15 @@ export class InteropLedger extends Closeable {
         this.#applyAll(record.changes, lsn, segment)
         return
       case 'replay-keys':
-        for (const key of record.keys) this.keys.add(key, segment)
+        for (const key of record.keys) this.keys.add(key, folded)
+        return
+      case 'replay-runs':
+        this.#listed = record
+        this.#runs?.use(record.names)
+        this.keys.forget(record.through)
+        return
+      case 'replay-spaces':
+        this.#spaces = record.spaces
         return
       case 'audit-base':
         this.chain.foldBase(record.point)
@@ -295,11 +419,13 @@ export class InteropLedger extends Closeable {
 
   #living(segment: number): LiveRecords {
     const { changes, isWhole } = this.mailbox.livingIn(segment, this.#carryMessages)
-    const keys = this.keys.livingIn(segment, this.#carryKeys, this.#platform.clock.wall())
-    const records: InteropRecord[] = []
-    if (changes.length > 0) records.push({ tag: 'mailbox', changes })
-    if (keys.length > 0) records.push({ tag: 'replay-keys', keys })
-    return { records: records.map(encodeRecord), isWhole: isWhole && keys.length < this.#carryKeys }
+    const records: InteropRecord[] = changes.length > 0 ? [{ tag: 'mailbox', changes }] : []
+    return { records: records.map(encodeRecord), isWhole }
+  }
+
+  #openedRuns(): KeyRuns {
+    if (this.#runs === undefined) throw new TypeError('The ledger is not open.')
+    return this.#runs
   }
 
   #opened(): RollingJournal {

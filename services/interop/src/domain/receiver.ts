@@ -18,7 +18,6 @@ import type { Rule } from '../rules/rule.ts'
 import type { InteropLedger } from './ledger.ts'
 import { storeObject, WHOLE_BYTES_MAX } from './object-in.ts'
 import type { Pressure } from './pressure.ts'
-import { replayHash } from './replay-keys.ts'
 import { allowed, messagesOf, type Webhook } from './webhook.ts'
 
 /*
@@ -82,28 +81,40 @@ export class Receiver {
   }
 
   async receive(webhook: Webhook, context: CallContext): Promise<ReceivedWebhook> {
-    const { keys } = this.#parts.ledger
-    const hash = replayHash(webhook.verified.replay.key)
+    const { ledger } = this.#parts
+    const hashes = ledger.hashesOf(webhook.provider, webhook.verified.replay.key)
+    const [hash = ''] = hashes
     for (;;) {
       throwIfCanceled(context.signal)
-      const standing = keys.stand(hash, webhook.receivedAt)
+      const isKnown = hashes.some((each) => ledger.keys.knows(each, webhook.receivedAt))
+      const standing = isKnown ? 'known' : ledger.keys.stand(hash, webhook.receivedAt, ledger.keysOnDrive)
       if (standing === 'known') return await this.#again(webhook)
       if (standing === 'full') throw full('The store of replay keys is')
-      if (standing === 'first') return { address: await this.#first(webhook, hash, context), isDuplicate: false }
+      if (standing === 'first') return (await this.#first(webhook, hashes, context)) ?? (await this.#again(webhook))
       // However it ends, this one looks anew: if it failed, this one is the first.
       const first = this.#underWay.get(hash) ?? Promise.resolve()
       await abortable(context.signal ?? NEVER, first.then(ignore, ignore))
     }
   }
 
-  async #first(webhook: Webhook, hash: string, context: CallContext): Promise<Address> {
-    const outcome = this.#apply(webhook, hash, context)
+  /** Nothing if a run on the drive knows it. */
+  async #first(
+    webhook: Webhook,
+    hashes: readonly string[],
+    context: CallContext,
+  ): Promise<ReceivedWebhook | undefined> {
+    const { ledger } = this.#parts
+    const [hash = ''] = hashes
+    const outcome = (async (): Promise<ReceivedWebhook | undefined> => {
+      if (await ledger.hasOnDrive(hashes, webhook.receivedAt)) return undefined
+      return { address: await this.#apply(webhook, hash, context), isDuplicate: false }
+    })()
     this.#underWay.set(hash, outcome)
     try {
       return await outcome
     } finally {
       this.#underWay.delete(hash)
-      this.#parts.ledger.keys.over(hash)
+      ledger.keys.over(hash)
     }
   }
 

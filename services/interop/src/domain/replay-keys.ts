@@ -1,18 +1,23 @@
 /**
- * Which deliveries were accepted. A key is remembered until its time is over, never less: a full store takes no more.
+ * Which deliveries were accepted, as far as memory knows: those whose record is younger than the newest run of
+ * `replay/key-runs.ts`, and those that are on their way.
  *
  *     delivery ─▶ is its key here? ─▶ a duplicate
- *                  └─ is it on its way? ─▶ wait for what becomes of the first
+ *                  ├─ is it on its way? ─▶ wait for what becomes of the first
+ *                  └─ the first, unless a run on the drive knows it
  *
- * A key has a few dozen bytes here, so that a million fit: 144 bits of its hash, and one number for when and where.
+ * A key is remembered until its time is over, never less: a full store takes no more.
  */
-import { blake3, toBase64url } from '@cairn/wire'
+import { blake3, compareBytes, fromBase64url, toBase64url } from '@cairn/wire'
+import { HASH_BYTES, HOUR_MS, type KeyItem } from '../replay/key-run.ts'
 import type { ReplayKey } from './record.ts'
 
-const HASH_BYTES = 18
-/** Times are kept in hours, rounded up: together with a segment's number they fit one exact number. */
-const HOUR_MS = 3_600_000
-const SEGMENTS = 2 ** 32
+/** In memory; past it nothing is taken until a run has been written. */
+const MEMORY_MAX = 262_144
+/** As many are worth a run. */
+const RUN_ITEMS = 32_768
+/** Keys put in order at once. */
+const SLICE = 2000
 
 /** A replay key as it is kept: its hash, short. */
 export function replayHash(key: string): string {
@@ -22,9 +27,20 @@ export function replayHash(key: string): string {
 /** How a delivery stands: whoever is `first` must say when it is `over`, however it ended. */
 export type ReplayState = 'known' | 'under-way' | 'first' | 'full'
 
+/** Where the record lies that says so. */
+export interface KeyPlace {
+  readonly lsn: number
+  readonly segment: number
+}
+
+interface KeptKey extends KeyPlace {
+  readonly hour: number
+}
+
 export class ReplayKeys {
   readonly #max: number
-  readonly #kept = new Map<string, number>()
+  /** In the order of their records. */
+  readonly #kept = new Map<string, KeptKey>()
   readonly #underWay = new Set<string>()
 
   constructor(max: number) {
@@ -35,14 +51,19 @@ export class ReplayKeys {
     return this.#kept.size
   }
 
-  /** In one step: two deliveries of one key are never both first. */
-  stand(hash: string, nowMs: number): ReplayState {
-    const kept = this.#kept.get(hash)
-    if (kept !== undefined && Math.floor(kept / SEGMENTS) * HOUR_MS > nowMs) return 'known'
+  /** In one step: two deliveries of one key are never both first. `elsewhere` is how many runs hold. */
+  stand(hash: string, nowMs: number, elsewhere = 0): ReplayState {
+    if (this.knows(hash, nowMs)) return 'known'
     if (this.#underWay.has(hash)) return 'under-way'
-    if (this.#kept.size + this.#underWay.size >= this.#max) return 'full'
+    const here = this.#kept.size + this.#underWay.size
+    if (here >= MEMORY_MAX || here + elsewhere >= this.#max) return 'full'
     this.#underWay.add(hash)
     return 'first'
+  }
+
+  knows(hash: string, nowMs: number): boolean {
+    const kept = this.#kept.get(hash)
+    return kept !== undefined && kept.hour * HOUR_MS > nowMs
   }
 
   /** The first has ended: its record is durable and known here, or it never will be. */
@@ -50,30 +71,66 @@ export class ReplayKeys {
     this.#underWay.delete(hash)
   }
 
-  /** It is durable, in this segment. */
-  add({ key, until }: ReplayKey, segment: number): void {
-    this.#kept.set(key, Math.ceil(until / HOUR_MS) * SEGMENTS + segment)
+  /** It is durable, in a record at this place. */
+  add({ key, until }: ReplayKey, { lsn, segment }: KeyPlace): void {
+    this.#kept.delete(key)
+    this.#kept.set(key, { hour: Math.ceil(until / HOUR_MS), lsn, segment })
   }
 
-  /** Keys whose newest record lies in this segment or before, at most `limit` of them. */
-  livingIn(segment: number, limit: number, nowMs: number): ReplayKey[] {
-    const keys: ReplayKey[] = []
-    for (const [key, kept] of this.#kept) {
-      const until = Math.floor(kept / SEGMENTS) * HOUR_MS
-      if (kept % SEGMENTS > segment || until <= nowMs) continue
-      keys.push({ key, until })
-      if (keys.length === limit) break
-    }
-    return keys
+  /** Whether there are enough for a run. */
+  get isRunDue(): boolean {
+    return this.#kept.size >= RUN_ITEMS
   }
 
-  /** Forgets those whose time is over, a slice at a time; whoever iterates may pause between. */
-  *expire(nowMs: number, slice: number): Generator<undefined> {
-    let seen = 0
-    for (const [key, kept] of this.#kept) {
-      if (Math.floor(kept / SEGMENTS) * HOUR_MS <= nowMs) this.#kept.delete(key)
+  /** Whether the record of any of them lies in this segment or before. */
+  isIn(segment: number): boolean {
+    const [first] = this.#kept.values()
+    return first !== undefined && first.segment <= segment
+  }
+
+  /** What a run would hold, and up to which record; whoever takes it may pause between. Those whose time is over are not in it. */
+  *taken(nowMs: number): Generator<undefined, { readonly items: KeyItem[]; readonly through: number }> {
+    const items: KeyItem[] = []
+    let [seen, through] = [0, 0]
+    // More may come while whoever takes them pauses.
+    const kept = [...this.#kept]
+    for (const [key, { hour, lsn }] of kept) {
+      through = lsn
+      if (hour * HOUR_MS > nowMs) items.push({ hash: fromBase64url(key), hour })
       seen += 1
-      if (seen % slice === 0) yield
+      if (seen % SLICE === 0) yield
+    }
+    const order = inOrder(items)
+    yield
+    return { items: order, through }
+  }
+
+  /** Records up to this one are spoken for by runs. */
+  forget(through: number): void {
+    for (const [key, { lsn }] of this.#kept) {
+      if (lsn > through) return
+      this.#kept.delete(key)
     }
   }
+}
+
+/** Sorted by hash. Numbers are sorted many times faster than bytes: four bytes and the place make one exact number. */
+function inOrder(items: readonly KeyItem[]): KeyItem[] {
+  const places = new Float64Array(items.length)
+  items.forEach(({ hash }, at) => {
+    const view = new DataView(hash.buffer, hash.byteOffset)
+    places[at] = view.getUint32(0) * MEMORY_MAX * 2 + at
+  })
+  places.sort()
+  const sorted = [...places].flatMap((place) => items[place % (MEMORY_MAX * 2)] ?? [])
+  for (let at = 1; at < sorted.length; at += 1) {
+    // Those that begin alike are few and neighbours.
+    for (let back = at; back > 0; back -= 1) {
+      const [before, here] = [sorted[back - 1], sorted[back]]
+      if (before === undefined || here === undefined || compareBytes(before.hash, here.hash) <= 0) break
+      sorted[back - 1] = here
+      sorted[back] = before
+    }
+  }
+  return sorted
 }

@@ -28,7 +28,7 @@ export function genericProvider(crypto: Crypto, secrets: readonly Secret[], conf
     if (typeof event === 'object') return event
     const delivery = optionalHeader(request, config.delivery_header)
     if (typeof delivery === 'object') return delivery
-    const keepUntilMs = time.ms === undefined ? signature.keepUntimed(key, nowMs) : signature.keepTimed(time.ms, nowMs)
+    const keepUntilMs = time.ms === undefined ? signature.keepUntimed(keys, nowMs) : signature.keepTimed(time.ms, nowMs)
     const replay = { key: signature.replayKey('generic', undefined, signed), keepUntilMs }
     return {
       tag: 'verified',

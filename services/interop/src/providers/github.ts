@@ -33,7 +33,7 @@ export function githubProvider(crypto: Crypto, secrets: readonly Secret[], maxBo
     if (typeof delivery === 'object') return delivery
     const replay = {
       key: signature.replayKey('github', undefined, body),
-      keepUntilMs: signature.keepUntimed(key, nowMs),
+      keepUntilMs: signature.keepUntimed(keys, nowMs),
     }
     return {
       tag: 'verified',

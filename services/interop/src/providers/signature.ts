@@ -95,9 +95,12 @@ export function keepTimed(signedMs: number, nowMs: number): number {
   return Math.max(signedMs, nowMs) + WINDOW_MS + REPLAY_MARGIN_MS
 }
 
-/** A replay without a signed time stays good as long as its secret does. */
-export function keepUntimed({ secret: { notAfterMs } }: SecretKey, nowMs: number): number {
-  return notAfterMs === undefined ? nowMs + REPLAY_WITHOUT_END_MS : notAfterMs + REPLAY_MARGIN_MS
+/** A replay without a signed time stays good as long as any secret it may be signed with. */
+export function keepUntimed(keys: readonly SecretKey[], nowMs: number): number {
+  const ends = activeKeys(keys, nowMs).map(({ secret: { notAfterMs } }) => {
+    return notAfterMs === undefined ? nowMs + REPLAY_WITHOUT_END_MS : notAfterMs + REPLAY_MARGIN_MS
+  })
+  return Math.max(...ends)
 }
 
 /** Ids and event names as they may stand in keys, rules and logs; what is not of this form counts as absent. */

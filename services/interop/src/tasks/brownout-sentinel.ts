@@ -35,7 +35,7 @@ function setGauges({ metrics }: Platform, { ledger, mailbox, chain }: InteropPar
   const { live, dead } = mailbox.facts()
   metrics.set('mailbox_messages', live, { state: 'live' })
   metrics.set('mailbox_messages', dead, { state: 'dead' })
-  metrics.set('replay_keys', ledger.keys.size)
+  metrics.set('replay_keys', ledger.keyCount)
   metrics.set('journal_bytes', ledger.bytes)
   metrics.set('audit_lines', chain.count)
   metrics.set('audit_anchored_lines', chain.anchored.count)
