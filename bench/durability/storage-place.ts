@@ -52,7 +52,8 @@ export class StoragePlace {
     // Read from the drive, or the system's cache of it, and hashed each time: what is in memory is the same for all.
     const values = storageSection.parse({ drives: drives === 1 ? [] : paths, cache_bytes: 0, durability })
     const config = new Config<StorageConfig>({ values, origins: {} })
-    const parts = await openParts({ platform, config, directory: join(directory, 'storage') })
+    const identitySeed = new Uint8Array(32)
+    const parts = await openParts({ platform, config, directory: join(directory, 'storage'), identitySeed })
     return new StoragePlace(parts, directory, platform, transport)
   }
 

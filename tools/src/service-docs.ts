@@ -51,7 +51,10 @@ const SERVICES: readonly Described[] = [
     codes: storageTesting.STORAGE_CODES,
     routes: async (platform) =>
       described(
-        await storageTesting.openParts(hostOf(platform, storageTesting.storageSection)),
+        await storageTesting.openParts({
+          ...hostOf(platform, storageTesting.storageSection),
+          identitySeed: new Uint8Array(32),
+        }),
         storageTesting.storageRoutes,
       ),
   },

@@ -83,6 +83,8 @@ export const durabilityReport = z.object({
   target_copies: count,
   /** The fewest copies any object has that a scrub has read and proved; null before there was one. */
   observed_copies: z.nullable(count),
+  /** The public key this node signs with: what its peers may name as its `key`. */
+  key: z.string(),
   targets: count,
   objects: objectStates,
   drive: z.optional(z.object({ writable: z.boolean(), why: z.string(), stalled: z.boolean() })),
@@ -106,12 +108,15 @@ const object = z.object({
   proved: z.boolean(),
   owners: z.optional(z.array(z.string())),
 })
-const tombstone = z.object({ tag: z.literal('tombstone'), version: count })
+/** `record` is the signed statement of the node that took the delete; without it a delete is a hint. */
+const tombstone = z.object({ tag: z.literal('tombstone'), version: count, record: z.optional(z.string()) })
 const absent = z.object({ tag: z.literal('absent'), partial: z.optional(z.boolean()) })
 
 /** What a node knows of the objects it was asked about, in that order. */
 export const knownCopies = z.object({
   node: z.string(),
+  /** The public key that node signs with. */
+  key: z.optional(z.string()),
   /** The highest version that node has issued or heard of. */
   version: count,
   copies: z.array(z.discriminatedUnion('tag', [absent, object, tombstone])),

@@ -48,6 +48,8 @@ const CHUNK_WRITE_ERRORS = {
 /** How a copy from another node can be refused. */
 const COPY_ERRORS = { newer_version: 409, rejoin_empty: 409 } as const
 
+const DELETE_ERRORS = { unsigned_delete: 409, ...COPY_ERRORS } as const
+
 const NODE_ERRORS = { rebuilding: 503, drive_failed: 503 } as const
 
 const BODY_ERRORS = { payload_too_large: 413, decompress_cap: 413, ratio_cap: 413 } as const
@@ -120,10 +122,11 @@ export const deleteObject = contract({
   ...object,
   method: 'DELETE',
   scope: 'storage:delete',
-  summary: 'Drops the object, durably. Chunks without another reference go later.',
+  summary:
+    'Drops the object, durably. Chunks without another reference go later. `?copy=VERSION` is a delete that another node took; it is obeyed on the signed statement of a member in `X-Cairn-Statement`, and never while the object is held here.',
   query: z.strictObject({ copy: copyQuery.shape.copy, agreed: z.string().optional() }),
   responses: { 204: { description: 'Gone.' } },
-  errors: { not_found: 404, referenced: 409, ...COPY_ERRORS, ...WRITE_ERRORS },
+  errors: { not_found: 404, referenced: 409, ...DELETE_ERRORS, ...WRITE_ERRORS },
 })
 
 const chunk = { path: '/c/:address', lane: 'inline', params: addressParams } as const

@@ -23,7 +23,12 @@ export type RemoteCopy =
       /** The owners that hold it there; absent if there are none. */
       readonly owners?: readonly string[]
     }
-  | { readonly tag: 'tombstone'; readonly version: number }
+  | {
+      readonly tag: 'tombstone'
+      readonly version: number
+      /** The signed statement it shows, unverified. */
+      readonly record?: string
+    }
 
 export interface RemoteFacts {
   readonly size: number
@@ -45,8 +50,17 @@ export interface SentCopy {
   readonly owners: readonly string[]
 }
 
+export interface SentDelete {
+  readonly version: number
+  readonly isAgreed: boolean
+  /** The signed statement that says so. */
+  readonly record: string | undefined
+}
+
 export interface RemoteKnowledge {
   readonly node: string
+  /** The public key it says it signs with; absent from one of version 0.1. */
+  readonly key: string | undefined
   /** The highest version that node has issued or heard of. */
   readonly version: number
   readonly copies: readonly RemoteCopy[]
@@ -73,7 +87,7 @@ export interface CopyClient {
   /** Whether it was new. */
   commit(copy: SentCopy & { manifest: Manifest; upload: string }, context: CallContext): Promise<boolean>
   put(copy: SentCopy & { bytes: Uint8Array; chunkSize: number }, context: CallContext): Promise<boolean>
-  remove(address: Address, version: number, isAgreed: boolean, context: CallContext): Promise<void>
+  remove(address: Address, deletion: SentDelete, context: CallContext): Promise<void>
   hold(owner: string, address: Address, context: CallContext): Promise<void>
   release(owner: string, address: Address, context: CallContext): Promise<void>
 }
@@ -191,9 +205,10 @@ function copyWrites(ask: CopyCall): Omit<CopyClient, keyof CopyReads> {
       const headers = { 'content-type': copy.type }
       return await ask({ operation: 'put', method: 'PUT', path, body: bytes, headers, read: readNew }, context)
     },
-    remove: async (address, version, isAgreed, context) => {
+    remove: async (address, { version, isAgreed, record }, context) => {
       const path = `o/${address}?copy=${version}${isAgreed ? '&agreed' : ''}`
-      await ask({ operation: 'remove', method: 'DELETE', path, read: readNothing }, context)
+      const headers = record === undefined ? {} : { 'x-cairn-statement': record }
+      await ask({ operation: 'remove', method: 'DELETE', path, headers, read: readNothing }, context)
     },
     hold: async (owner, address, context) => await reference('PUT', owner, address, context),
     release: async (owner, address, context) => await reference('DELETE', owner, address, context),
@@ -215,10 +230,11 @@ async function readNew(response: Parameters<typeof readObject>[0]): Promise<bool
   return (await readObject(response, ANSWER_BYTES_MAX))['new'] === true
 }
 
-function readKnown({ node, version, copies: rows }: Record<string, unknown>, count: number): RemoteKnowledge {
+function readKnown({ node, key, version, copies: rows }: Record<string, unknown>, count: number): RemoteKnowledge {
   const copies = arrayIn(rows).map(copyOf)
   if (copies.length !== count) throw badAnswer('is not about what was asked')
-  return { node: String(node), version: isCount(version) ? version : 0, copies }
+  const told = typeof key === 'string' ? key : undefined
+  return { node: String(node), key: told, version: isCount(version) ? version : 0, copies }
 }
 
 function rowOf(value: unknown): RemoteRow {
@@ -228,14 +244,14 @@ function rowOf(value: unknown): RemoteRow {
 }
 
 function copyOf(value: unknown): RemoteCopy {
-  const { tag, version, proved, partial, owners } = fieldsOf(value)
+  const { tag, version, proved, partial, owners, record } = fieldsOf(value)
   if (tag === 'absent') return partial === true ? { tag, isPartial: true } : { tag }
   if (!isCount(version)) throw badAnswer('has a copy without a version')
   if (tag === 'object') {
     const copy = { tag, version, isProved: proved === true } as const
     return owners === undefined ? copy : { ...copy, owners: arrayIn(owners).map(String) }
   }
-  if (tag === 'tombstone') return { tag, version }
+  if (tag === 'tombstone') return typeof record === 'string' ? { tag, version, record } : { tag, version }
   throw badAnswer('has a copy of no known kind')
 }
 

@@ -30,6 +30,7 @@ import { createMarks } from './object/mark-core.ts'
 import { decodeHold } from './object/object-record.ts'
 
 const LEASE_MS = 60 * 60 * 1000
+const NONE = new Uint8Array(0)
 /** A record may move, and the index be put right, while it is looked for. */
 const LOOKS_MAX = 3
 
@@ -255,11 +256,14 @@ export class RecordStore extends Closeable {
     return this.journal.submit(drafts, options)
   }
 
-  /** A record that says that the id is gone, dated for the time tombstones are kept. */
-  tombstone(kind: number, id: Uint8Array, version = 0): Draft {
-    const payload = new Uint8Array(version === 0 ? 8 : 16)
+  /** A record that says that the id is gone, dated for the time tombstones are kept; with a version also on whose word. */
+  tombstone(kind: number, id: Uint8Array, version = 0, record: Uint8Array = NONE): Draft {
+    const payload = new Uint8Array(version === 0 ? 8 : 16 + record.length)
     setInteger(viewOf(payload), 0, this.machine.clock.wall())
-    if (version !== 0) setInteger(viewOf(payload), 8, version)
+    if (version !== 0) {
+      setInteger(viewOf(payload), 8, version)
+      payload.set(record, 16)
+    }
     return { kind, flags: TOMBSTONE, id, payload }
   }
 

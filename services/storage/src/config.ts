@@ -23,6 +23,13 @@ const peer = z.strictObject({
   }),
   id: label,
   token_file: z.string().min(1),
+  key: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9_-]{43}$/,
+      'must be a public key of 43 characters, the `key` that the peer shows at /admin/durability',
+    )
+    .optional(),
   region: label.optional(),
   weight: weight.prefault(1),
 })
@@ -99,7 +106,7 @@ export const storageSection = section({
   peers: setting(z.array(peer).max(64), {
     default: [],
     reload: 'restart',
-    does: 'Other nodes that hold copies: `{ url, id, token_file, region, weight }`. `id` is what that node calls itself, the token is one of its own, with every scope of storage.',
+    does: 'Other nodes that hold copies: `{ url, id, token_file, key, region, weight }`. `id` is what that node calls itself, the token is one of its own, with every scope of storage. `key` is the public key it signs deletes with; without it the first one it shows is remembered.',
   }),
   placement: section({
     id: setting(label, {

@@ -83,6 +83,7 @@ export async function summaryOf(
 
 /** A node gives what every service needs; the simulator also its own listener and decoder. */
 export interface StorageHost extends ServiceHost<StorageConfig> {
+  readonly identitySeed: Uint8Array
   readonly listen?: Listen
   readonly inflate?: Inflate
 }

@@ -22,6 +22,7 @@ import { Drives } from './targets/drives.ts'
 import { LocalDrive } from './targets/local-drive.ts'
 import { OwnCopies } from './targets/own-copies.ts'
 import { PeersGate } from './targets/peers-gate.ts'
+import { Statements } from './targets/statements.ts'
 import { SettledDeletes } from './targets/target.ts'
 import type { Placement } from './tasks/placement-client.ts'
 import { Scrubs } from './tasks/scrubs.ts'
@@ -47,6 +48,8 @@ export interface StorageParts {
   readonly own: OwnCopies
   /** Which nodes may bring copies here. */
   readonly peersGate: PeersGate
+  /** What this node signs, and believes of its peers. */
+  readonly statements: Statements
   /** Chunks on the drives of this node. */
   readonly ownChunks: ChunkSource
   /** Objects of every target. */
@@ -70,7 +73,10 @@ export interface StorageParts {
   readonly close: () => Promise<void>
 }
 
-export type StoragePartsHost = Pick<ServiceHost<StorageConfig>, 'platform' | 'directory' | 'config'>
+export interface StoragePartsHost extends Pick<ServiceHost<StorageConfig>, 'platform' | 'directory' | 'config'> {
+  /** The node's 32-byte identity: it signs deletes. */
+  readonly identitySeed: Uint8Array
+}
 
 /** What a node calls itself that has no peers to tell. */
 const SELF_NODE = 'self'
@@ -96,15 +102,19 @@ export async function openParts(host: StoragePartsHost): Promise<StorageParts> {
     directory: host.directory,
     node: identity.node,
     peers: config.current.peers.map(({ id }) => id),
+    keys: new Map(config.current.peers.flatMap(({ id, key }) => (key === undefined ? [] : [[id, key] as const]))),
     keepMs: durability.tombstone_keep,
   })
-  const replication = openReplication(host, { drives, gate: peersGate, deletes, targets, own, repairs })
+  const isMember = (key: string): boolean => peersGate.isMember(key)
+  const statements = new Statements(platform, { seed: host.identitySeed, isMember })
+  const replication = openReplication(host, { drives, gate: peersGate, deletes, targets, own, repairs, statements })
   return {
     runtime: platform,
     config: () => config.current,
     drives,
     own,
     peersGate,
+    statements,
     objects: replication.objects,
     chunks: replication.chunks,
     ownChunks: replication.ownChunks,
@@ -132,7 +142,11 @@ export async function openParts(host: StoragePartsHost): Promise<StorageParts> {
 }
 
 /** Refuses what `openParts` would refuse of the configuration, without opening a drive. */
-export async function checkParts({ platform, directory, config }: StoragePartsHost): Promise<void> {
+export async function checkParts({
+  platform,
+  directory,
+  config,
+}: Omit<StoragePartsHost, 'identitySeed'>): Promise<void> {
   const { drives, peers } = config.current
   checkPeers(config.current)
   const settings = (drives.length === 0 ? [directory] : drives).map((drive) =>

@@ -1,7 +1,7 @@
 /** Every code a client of this service may have to understand, each triggered once; one without a row fails the last test. */
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
-import { addressOf, encodeManifest } from '@cairn/wire'
+import { addressOf, encodeManifest, parseAddress, statementText } from '@cairn/wire'
 import type { Answer } from '../../../verify/virtual/answer.ts'
 import { codesSuite } from '../../../verify/virtual/codes-suite.ts'
 import { gated, gates } from '../../../verify/virtual/disk/gated-disk.ts'
@@ -172,8 +172,10 @@ const OWN: Readonly<Record<string, () => Promise<Answer>>> = {
   under_replicated: lacking(1, async (service) => await service.ask('POST', '/o', { body: SMALL })),
   copies_away: lacking(2, async (service) => await service.ask('GET', `/o/${addressOf(Buffer.from('gone'))}`)),
   drive_failed: lacking(2, async (service) => await service.ask('POST', '/c', { body: frames([SMALL]) })),
+  unsigned_delete: about(SMALL, async (service, id) => await service.ask('DELETE', `/o/${id}?copy=9`)),
   newer_version: about(SMALL, async (service, id) => {
-    await service.ask('DELETE', `/o/${id}?copy=9`)
+    const record = statementText(service.parts.statements.signDelete(parseAddress(id), 9))
+    await service.ask('DELETE', `/o/${id}?copy=9`, { headers: { 'x-cairn-statement': record } })
     return await service.ask('PUT', `/o/${id}?copy=8`, { body: SMALL })
   }),
   segment_active: of(giveUpFirst),

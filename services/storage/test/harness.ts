@@ -1,6 +1,6 @@
 /** The whole service in virtual time, asked through its ingress: no socket, no file, no thread. */
 import { isKind } from '@cairn/kernel'
-import type { Audience, Caveat, Scope } from '@cairn/wire'
+import { type Audience, blake3, type Caveat, type Scope } from '@cairn/wire'
 import type { z } from 'zod'
 import type { Answer } from '../../../verify/virtual/answer.ts'
 import type { AskedStore } from '../../../verify/virtual/content.ts'
@@ -51,7 +51,9 @@ export class TestService extends VirtualService<StorageConfig, StorageParts> {
   ): Promise<TestService> {
     const platform = await startMachine(machine, STORAGE_METRICS, options)
     await prepare?.(platform)
-    const host = hostOf('storage', platform, storageSection.parse({ reserve_bytes: RESERVE, ...input }))
+    const values = storageSection.parse({ reserve_bytes: RESERVE, ...input })
+    const identitySeed = blake3(new TextEncoder().encode(machine.name))
+    const host = { ...hostOf('storage', platform, values), identitySeed }
     const parts = await openParts(host)
     const { running } = await runParts(host, parts)
     await running.health.readiness.until(({ ready }) => ready)

@@ -81,6 +81,7 @@ export class InteropLife {
       ...common,
       listen: NO_SOCKET,
       directory: `${data}/storage`,
+      identitySeed: new Uint8Array(32),
       authorizer: authorizer('storage'),
       config: new Config<StorageConfig>({ values: storageSection.parse({ reserve_bytes: '1MiB' }), origins: {} }),
     })

@@ -23,7 +23,8 @@ export interface RealStorage {
 /** Every read is from the drive. */
 export async function startStorage(place: RealPlace): Promise<RealStorage> {
   const values = storageSection.parse({ bind_addr: '127.0.0.1:0', cache_bytes: 0, reserve_bytes: '1MiB' })
-  const host = { ...place.host('storage'), config: new Config<StorageConfig>({ values, origins: {} }) }
+  const config = new Config<StorageConfig>({ values, origins: {} })
+  const host = { ...place.host('storage'), identitySeed: new Uint8Array(32), config }
   const parts = await openParts(host)
   const workers = new Mortal()
   Object.assign(parts.work, { getWorker: workers.wrap(parts.work.getWorker) })

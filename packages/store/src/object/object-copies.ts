@@ -12,7 +12,7 @@ import { type Address, addressFromDigest, digestOf } from '@cairn/wire'
 import type { SegmentChunkStore } from '../chunk/segment-chunk-store.ts'
 import type { IndexEntry } from '../index/keydir-core.ts'
 import { KIND, type RecordStore } from '../record-store.ts'
-import { digestsOf, type ObjectFacts, packDigests, tombstoneVersion } from './object-record.ts'
+import { digestsOf, type ObjectFacts, packDigests, tombstoneRecord, tombstoneVersion } from './object-record.ts'
 import {
   hasDifferentChunkSize,
   type ObjectCommit,
@@ -30,7 +30,12 @@ export type KnownVersion =
       readonly isDamaged?: true
     }
   | RecordVersion
-  | { readonly tag: 'tombstone'; readonly version: number }
+  | {
+      readonly tag: 'tombstone'
+      readonly version: number
+      /** The signed statement it was written with. */
+      readonly record?: Uint8Array
+    }
 
 const NONE = new Uint8Array(0)
 
@@ -96,7 +101,8 @@ export class ObjectCopies {
   }
 
   /** Remembers the delete. `referenced` if an owner holds the object; `newer_version` if it was put since. */
-  async remove(id: Address, { version, isAgreed }: Removal): Promise<void> {
+  async remove(id: Address, removal: Removal): Promise<void> {
+    const { version } = removal
     await this.#inTurn(id, async () => {
       const known = await this.known(id)
       if (known.tag === 'object' && known.version >= version) throw newerVersion(id, known.version)
@@ -104,7 +110,7 @@ export class ObjectCopies {
         this.#store.journal.mustBeReady()
         return
       }
-      await this.#objects.deleteVersioned(id, { version, isAgreed })
+      await this.#objects.deleteVersioned(id, removal)
     })
   }
 
@@ -205,7 +211,8 @@ export class ObjectCopies {
       return object
     }
     const { payload } = await this.#store.journal.read(entry.place)
-    return { tag: 'tombstone', version: tombstoneVersion(payload) }
+    const record = tombstoneRecord(payload)
+    return { tag: 'tombstone', version: tombstoneVersion(payload), ...(record === undefined ? {} : { record }) }
   }
 
   async #inTurn<T>(id: Address, work: () => Promise<T>): Promise<T> {

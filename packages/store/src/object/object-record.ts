@@ -74,10 +74,17 @@ function decodeStripes(value: unknown): StripeFacts | undefined {
 }
 
 const TIME_BYTES = 8
+const VERSION_BYTES = 8
 
 /** The version a tombstone was written with; those of a store that stands alone have none. */
 export function tombstoneVersion(payload: Uint8Array): number {
-  return payload.length < 2 * TIME_BYTES ? 0 : getInteger(viewOf(payload), TIME_BYTES)
+  return payload.length < TIME_BYTES + VERSION_BYTES ? 0 : getInteger(viewOf(payload), TIME_BYTES)
+}
+
+/** The signed statement it was written with; absent in what this node decided before deletes were signed. */
+export function tombstoneRecord(payload: Uint8Array): Uint8Array | undefined {
+  const record = payload.slice(TIME_BYTES + VERSION_BYTES)
+  return record.length === 0 ? undefined : record
 }
 
 export interface HoldFacts {

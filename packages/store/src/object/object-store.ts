@@ -84,6 +84,8 @@ export interface Removal {
   readonly version: number
   /** Others have agreed that it goes: holds on it here no longer matter. */
   readonly isAgreed: boolean
+  /** The signed statement that says so; kept with the tombstone. */
+  readonly record?: Uint8Array | undefined
 }
 
 /** An object that is here, or that another task is putting. */
@@ -299,10 +301,11 @@ export class ObjectStore {
   }
 
   /** Writes a tombstone with a version, whether or not the object is here. If it is held that must be agreed on; the holds end. */
-  async deleteVersioned(id: Address, { version, isAgreed }: Removal): Promise<void> {
+  async deleteVersioned(id: Address, { version, isAgreed, record }: Removal): Promise<void> {
     if (!isAgreed && this.holds.isHeld(id)) throw await this.holds.refusal(id)
     const gone = this.holds.records(id).map((hold) => this.#store.tombstone(KIND.hold, hold))
-    await this.#submitTombstones(id, [this.#store.tombstone(KIND.object, digestOf(id), version), ...gone]).durable()
+    const tombstone = this.#store.tombstone(KIND.object, digestOf(id), version, record)
+    await this.#submitTombstones(id, [tombstone, ...gone]).durable()
   }
 
   /** Waits until a removal that is under way is over, well or badly. */

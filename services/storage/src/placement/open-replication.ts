@@ -10,9 +10,10 @@ import type { RepairQueue } from '../repair/repair-queue.ts'
 import { DriveTarget } from '../targets/drive-target.ts'
 import type { Drives } from '../targets/drives.ts'
 import { OwnChunks, type OwnCopies } from '../targets/own-copies.ts'
-import { PeerTarget } from '../targets/peer-target.ts'
+import { type PeerOptions, type PeerSettings, PeerTarget } from '../targets/peer-target.ts'
 import { PeerWatch } from '../targets/peer-watch.ts'
 import type { PeersGate } from '../targets/peers-gate.ts'
+import type { Statements } from '../targets/statements.ts'
 import type { ObjectTarget, SettledDeletes } from '../targets/target.ts'
 import { CopyReader } from './copy-reader.ts'
 import { createHedging } from './read-hedging-core.ts'
@@ -38,23 +39,20 @@ export interface ReplicationParts {
   readonly targets: readonly DriveTarget[]
   readonly own: OwnCopies
   readonly repairs: RepairQueue
+  readonly statements: Statements
 }
 
 export function openReplication(
   { platform, config }: StoragePartsHost,
-  { drives: local, gate, deletes, targets: drives, own, repairs }: ReplicationParts,
+  { drives: local, gate, deletes, targets: drives, own, repairs, statements }: ReplicationParts,
 ): Replication {
   const { peers: configured, placement, durability } = config.current
   const code = erasureCodeOf(config.current)
   if (code !== undefined) checkDomains(code, local.all, configured.length)
   const breakers = new Breakers(platform)
   const late = new Watch(0)
-  const onTooLate = (): void => late.set(late.value + 1)
-  const headers: PeersGate['headers'] = () => gate.headers()
   const onVersion = (version: number): void => replicas.observe(version)
-  const peers = configured.map(
-    (settings) => new PeerTarget(platform, { settings, breakers, headers, onTooLate, onVersion }),
-  )
+  const peers = openPeers(platform, configured, { breakers, gate, late, statements, onVersion })
   const targets: ObjectTarget[] = [...drives, ...peers]
   const remote = new RemoteObjects()
   const replicas = new Replicas(platform, {
@@ -66,6 +64,7 @@ export function openReplication(
     timeoutMs: placement.peer_timeout,
     version: Math.max(0, ...drives.map(({ drive }) => lsnOf(drive))),
     isExpired: (target) => isExpired(target, local, gate),
+    signDelete: peers.length === 0 ? undefined : (id, version) => statements.signDelete(id, version),
     onDegraded: (id) => void repairs.tryRequest(id),
   })
   const hedging = createHedging(placement.hedge_delay)
@@ -110,6 +109,20 @@ export function openReplication(
     heal,
     close: () => breakers.close(),
   }
+}
+
+interface PeerParts extends Pick<PeerOptions, 'breakers' | 'statements' | 'onVersion'> {
+  readonly gate: PeersGate
+  readonly late: Watch<number>
+}
+
+function openPeers(platform: Platform, configured: readonly PeerSettings[], parts: PeerParts): PeerTarget[] {
+  const { gate, late, ...options } = parts
+  return configured.map((settings) => {
+    const onTooLate = (): void => late.set(late.value + 1)
+    const onKey = (key: string): void => gate.introduced(settings.id, key)
+    return new PeerTarget(platform, { ...options, settings, headers: () => gate.headers(), onTooLate, onKey })
+  })
 }
 
 /** Objects as whole copies: how they are read, written and healed. */

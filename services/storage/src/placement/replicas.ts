@@ -13,7 +13,7 @@ import { referenced } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import { copiesAway, underReplicated } from '../errors.ts'
 import type { OwnCopies } from '../targets/own-copies.ts'
-import type { KnownCopy, ObjectTarget, TargetCall, TargetIdentity, WriteOutcome } from '../targets/target.ts'
+import type { Deletion, KnownCopy, ObjectTarget, TargetCall, TargetIdentity, WriteOutcome } from '../targets/target.ts'
 import { createVersions, newestOf, nextVersion, observe, ownersOf, type VersionClock } from '../targets/version-core.ts'
 import { chooseCopies, placementOrder } from './placement-core.ts'
 
@@ -33,6 +33,8 @@ export interface ReplicasOptions {
   readonly version: number
   /** Away for so long that it comes back empty, if it does. */
   readonly isExpired: (target: ObjectTarget) => boolean
+  /** The statement that peers obey a delete on; `undefined` where there are none. */
+  readonly signDelete: ((id: Address, version: number) => Uint8Array) | undefined
   /** An object has fewer copies than it should. */
   readonly onDegraded: (id: Address) => void
 }
@@ -230,13 +232,14 @@ export class Replicas {
     // Holds and deletes of an object meet at the same holder, so that one of them comes first for all.
     const lead = up.find(({ known }) => known.tag === 'object')?.target
     if (lead === undefined) throw underReplicated(0, this.copies)
-    const enough = Math.min(this.copies, this.targets.length)
+    const { enough } = this
     // Looked at before anything is written: a delete that only few know of might beat a put that came after it.
     if (up.length < enough) throw underReplicated(up.length, enough)
-    if (!(await this.#removeAt(lead, id, version, false))) return false
+    const record = this.signDelete(id, version)
+    if (!(await this.#removeAt(lead, id, { version, record, isAgreed: false }))) return false
     const others = up.map(({ target }) => target).filter((target) => target !== lead)
     const outcomes = await Promise.allSettled(
-      others.map(async (target) => await this.#removeAt(target, id, version, true)),
+      others.map(async (target) => await this.#removeAt(target, id, { version, record, isAgreed: true })),
     )
     const knows = new Set([lead, ...others.filter((_, at) => outcomes[at]?.status === 'fulfilled')])
     if (outcomes.some((outcome) => outcome.status === 'fulfilled' && !outcome.value)) return false
@@ -245,12 +248,24 @@ export class Replicas {
     return true
   }
 
-  async #removeAt(target: ObjectTarget, id: Address, version: number, isAgreed: boolean): Promise<boolean> {
+  /** The statement that peers obey this delete on: the caller has it in a journal of this node, or has decided it. */
+  signDelete(id: Address, version: number): Uint8Array | undefined {
+    return version === 0 ? undefined : this.#options.signDelete?.(id, version)
+  }
+
+  /** Targets that know of a delete before it is acknowledged. */
+  get enough(): number {
+    return Math.min(this.copies, this.targets.length)
+  }
+
+  async #removeAt(target: ObjectTarget, id: Address, deletion: Deletion): Promise<boolean> {
     try {
-      await target.remove(id, version, { isAgreed }, this.call())
+      await target.remove(id, deletion, this.call())
       return true
     } catch (error) {
       const { code, cause } = toCairnError(error)
+      // It has not heard yet who this node is.
+      if (code === 'unsigned_delete') throw underReplicated(0, this.copies)
       if (code !== 'newer_version') throw error
       this.observe(Number(cause))
       return false

@@ -7,7 +7,7 @@ import type { ObjectTarget } from '../targets/target.ts'
 
 const DAMAGED = 'their side file was damaged'
 
-type Reported = Pick<StorageParts, 'drives' | 'scrubs' | 'placement' | 'replication' | 'repairs'>
+type Reported = Pick<StorageParts, 'drives' | 'scrubs' | 'placement' | 'replication' | 'repairs' | 'statements'>
 
 export function durabilityReport({
   drives,
@@ -15,6 +15,7 @@ export function durabilityReport({
   placement,
   replication,
   repairs,
+  statements,
 }: Reported): Record<string, unknown> {
   const scrub = scrubs.report()
   const states = drives.all.map((drive) => {
@@ -27,6 +28,7 @@ export function durabilityReport({
   return {
     target_copies: placement.value?.copies ?? 0,
     observed_copies: observed ?? null,
+    key: statements.key,
     targets: placement.value?.targets ?? 0,
     objects: scrub.objects,
     drive: states.find(({ writable }) => !writable) ?? states[0],

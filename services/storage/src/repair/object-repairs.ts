@@ -15,7 +15,7 @@ import { copyObject } from '../placement/copy-object.ts'
 import type { Replicas } from '../placement/replicas.ts'
 import { DriveTarget } from '../targets/drive-target.ts'
 import type { LocalDrive } from '../targets/local-drive.ts'
-import type { ObjectTarget } from '../targets/target.ts'
+import type { Deletion, ObjectTarget } from '../targets/target.ts'
 import { ownersOf } from '../targets/version-core.ts'
 import type { RepairStep } from './repair-core.ts'
 import { REPAIR_COST_BYTES, type Repair, type Repaired, type RepairPace } from './repair-queue.ts'
@@ -80,7 +80,7 @@ export class ObjectRepairs {
     const at = step.at.target
     const run = async (): Promise<Repaired> => {
       if (step.tag === 'hold') await this.#hold(id, at)
-      else if (step.tag === 'delete') await this.#repeatDelete(id, at, step.version)
+      else if (step.tag === 'delete') await this.#repeatDelete(id, at, step)
       else if (at instanceof DriveTarget) await at.drop(id, step.version)
       return NOTHING_MOVED
     }
@@ -136,13 +136,20 @@ export class ObjectRepairs {
     }
   }
 
-  async #repeatDelete(id: Address, at: ObjectTarget, version: number): Promise<void> {
+  async #repeatDelete(id: Address, at: ObjectTarget, { version, isAgreed, ...told }: Deletion): Promise<void> {
+    const { replicas } = this.#options
+    const record = told.record ?? replicas.signDelete(id, version)
     try {
-      await at.remove(id, version, { isAgreed: true }, this.#options.replicas.call())
+      await at.remove(id, { version, isAgreed, record }, replicas.call())
     } catch (error) {
-      if (!isNewer(error)) throw error
+      // Somebody came to hold it since it was planned: the next round sees that too.
+      if (!isNewer(error) && !isHeld(error)) throw error
     }
   }
+}
+
+function isHeld(error: unknown): boolean {
+  return isKind(error, 'Conflict') && error.code === 'referenced'
 }
 
 function isNewer(error: unknown): boolean {

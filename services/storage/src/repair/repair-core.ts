@@ -28,7 +28,15 @@ export interface TargetFacts {
 export type RepairStep<T> =
   | { readonly tag: 'copy'; readonly from: T; readonly to: T; readonly isUrgent: boolean }
   | { readonly tag: 'hold'; readonly at: T }
-  | { readonly tag: 'delete'; readonly at: T; readonly version: number }
+  | {
+      readonly tag: 'delete'
+      readonly at: T
+      readonly version: number
+      /** The statement to show for it, if the newest tombstone has one. */
+      readonly record: Uint8Array | undefined
+      /** As many know of it as of any delete that is acknowledged: it goes although it is held there. */
+      readonly isAgreed: boolean
+    }
   | { readonly tag: 'drop'; readonly at: T; readonly version: number }
 
 export interface ObjectVerdict<T> {
@@ -53,7 +61,6 @@ export interface JudgedBy {
 }
 
 export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy): ObjectVerdict<T> {
-  const { copies } = by
   const newest = newestOf(order.map(({ known }) => known ?? { tag: 'absent' }))
   const holders = order.filter(({ known }) => isCopyLike(known, newest))
   const proved = holders.filter(({ known }) => known?.tag === 'object' && known.isProved)
@@ -64,7 +71,7 @@ export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy):
     case 'absent':
       return { ...facts, steps: [], isSettled: false }
     case 'tombstone':
-      return { ...facts, ...burials(order, newest.version, copies) }
+      return { ...facts, ...burials(order, newest, by) }
     case 'object':
       return {
         ...facts,
@@ -138,16 +145,26 @@ function isCopy(known: KnownCopy | undefined, version: number): known is KnownCo
 
 function burials<T extends TargetFacts>(
   order: readonly T[],
-  version: number,
-  copies: number,
+  { version, record }: KnownCopy & { readonly tag: 'tombstone' },
+  { node, copies }: JudgedBy,
 ): Pick<ObjectVerdict<T>, 'steps' | 'isSettled'> {
   const writable = order.filter(({ isWritable, known }) => isWritable && known !== undefined)
-  const stale = writable.filter(({ known }) => known?.tag === 'object')
   const knowers = order.filter(({ known }) => known?.tag === 'tombstone' && known.version >= version)
-  const lacking = Math.max(0, Math.min(copies, order.length) - knowers.length - stale.length)
+  const enough = Math.min(copies, order.length)
+  // A hold that outlived its release: this node ends it only if the delete may have been acknowledged without it.
+  const isAgreed = domainsOf(knowers) >= enough
+  const mayGo = (at: T): boolean => !isHeld(at.known) || (at.node === node && isAgreed)
+  const stale = writable.filter(({ known }) => known?.tag === 'object')
+  const lacking = Math.max(0, enough - knowers.length - stale.length)
   const others = writable.filter(({ known }) => known?.tag !== 'object' && !isAsNew(known, version)).slice(0, lacking)
-  const steps = [...stale, ...others].map((at) => ({ tag: 'delete', at, version }) as const)
+  const steps = [...stale.filter(mayGo), ...others].map(
+    (at) => ({ tag: 'delete', at, version, record, isAgreed }) as const,
+  )
   return { steps, isSettled: order.every(isNoObjection) }
+}
+
+function isHeld(known: KnownCopy | undefined): boolean {
+  return known?.tag === 'object' && (known.owners ?? []).length > 0
 }
 
 /** A target that holds no copy, or will not when it is back. */

@@ -7,10 +7,11 @@ import { storageApi } from '@cairn/api'
 import { json, problem, type RouteTable, route } from '@cairn/http'
 import { CairnError, isKind } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
-import type { Scope } from '@cairn/wire'
+import type { Address, Scope } from '@cairn/wire'
 import { noSuchObject } from '../errors.ts'
 import type { ObjectPutResult } from '../objects/object-writer.ts'
 import type { StorageParts } from '../parts.ts'
+import type { Statements } from '../targets/statements.ts'
 import type { KnownCopy } from '../targets/target.ts'
 
 /** Says how many copies there are, where that is fewer than there should be. */
@@ -40,24 +41,25 @@ export function copyRoutes(parts: StorageParts): RouteTable {
   return [known(parts), page(parts), facts(parts)]
 }
 
-function known({ own, config, peersGate, replication }: StorageParts): RouteTable[number] {
+function known({ own, config, peersGate, replication, statements }: StorageParts): RouteTable[number] {
   return route({
     ...storageApi.listKnownCopies,
     handler: async ({ body, headers }) => {
       peersGate.admit(headers)
-      const copies = (await own.known(body.ids)).map(encodeKnownCopy)
+      const copies = (await own.known(body.ids)).map((copy, at) => encodeKnownCopy(statements, body.ids[at], copy))
       const version = replication.replicas.highestVersion
-      return json(200, { node: config().placement.id ?? '', version, copies })
+      return json(200, { node: config().placement.id ?? '', key: statements.key, version, copies })
     },
   })
 }
 
-function page({ own }: StorageParts): RouteTable[number] {
+function page({ own, statements }: StorageParts): RouteTable[number] {
   return route({
     ...storageApi.listCopies,
     handler: async ({ query }) => {
       const rows = await own.page(query.after, query.limit)
-      return json(200, { copies: rows.map(({ id, known: copy }) => ({ address: id, ...encodeKnownCopy(copy) })) })
+      const copies = rows.map(({ id, known: copy }) => ({ address: id, ...encodeKnownCopy(statements, id, copy) }))
+      return json(200, { copies })
     },
   })
 }
@@ -74,12 +76,16 @@ function facts({ own }: StorageParts): RouteTable[number] {
   })
 }
 
-function encodeKnownCopy(copy: KnownCopy): Record<string, unknown> {
+function encodeKnownCopy(statements: Statements, id: Address | undefined, copy: KnownCopy): Record<string, unknown> {
   switch (copy.tag) {
     case 'absent':
       return { tag: copy.tag, ...(copy.isPartial === true ? { partial: true } : {}) }
-    case 'tombstone':
-      return { ...copy }
+    case 'tombstone': {
+      const { tag, version, record } = copy
+      // One of no version is about this copy alone.
+      const shown = version === 0 || id === undefined ? undefined : statements.shownFor(id, version, record)
+      return shown === undefined ? { tag, version } : { tag, version, record: shown }
+    }
     case 'object':
       return { tag: copy.tag, version: copy.version, proved: copy.isProved, owners: copy.owners }
   }

@@ -8,6 +8,8 @@ import { cutStream, cutWhole } from '../objects/body-chunks.ts'
 import { rememberedType } from '../objects/object-answer.ts'
 import type { ObjectPutResult } from '../objects/object-writer.ts'
 import type { StorageParts } from '../parts.ts'
+import { PEER_NODE } from '../targets/peers-gate.ts'
+import { unsignedDelete } from '../targets/statements.ts'
 import { copiesHeader, copyScope, olderCopy, ownersIn } from './copies.ts'
 
 // `/refs`: who keeps an object from being deleted.
@@ -107,11 +109,18 @@ type RemoveContext = ContextOf<typeof storageApi.deleteObject>
 
 /** A delete another node knows of. */
 async function removeCopy(parts: StorageParts, context: RemoveContext, version: number): Promise<IngressResponse> {
-  const { own, work, peersGate } = parts
+  const { own, work, peersGate, statements, replication } = parts
+  const { address: id } = context.params
   peersGate.admit(context.headers)
-  const how = { isAgreed: context.query.agreed !== undefined }
+  const text = context.headers.get('x-cairn-statement')
+  const believed = (): Uint8Array | undefined => statements.deleteIn(text, id, version)
+  if (believed() === undefined && text !== undefined)
+    await replication.peers.introduce(context.headers.get(PEER_NODE) ?? '', context.signal)
+  const record = believed()
+  // One of no version is about a copy too many, and beats none.
+  if (record === undefined && version > 0) throw unsignedDelete(id)
   try {
-    await work.write(async () => await own.remove(context.params.address, version, how), context)
+    await work.write(async () => await own.remove(id, { version, record, isAgreed: false }), context)
     return empty(204)
   } catch (error) {
     return olderCopy(error, context.corrId)

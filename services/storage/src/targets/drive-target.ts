@@ -11,6 +11,7 @@ import type { LocalDrive } from './local-drive.ts'
 import type {
   CopyFacts,
   CopyRow,
+  Deletion,
   KnownCopy,
   ObjectCopy,
   ObjectTarget,
@@ -116,9 +117,9 @@ export class DriveTarget implements ObjectTarget {
     return object.facts.pages.length === 0 ? undefined : await readStoredManifest(reader, object)
   }
 
-  async remove(id: Address, version: number, { isAgreed }: { readonly isAgreed: boolean }): Promise<void> {
+  async remove(id: Address, deletion: Deletion): Promise<void> {
     const { storage } = this.drive.contents
-    await this.#writing(async () => await storage.copies.remove(id, { version, isAgreed }))
+    await this.#writing(async () => await storage.copies.remove(id, deletion))
   }
 
   /** Lets go of this copy of an object that has enough of them elsewhere. Nothing if it is not this version any more. */

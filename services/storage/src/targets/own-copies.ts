@@ -10,7 +10,7 @@ import type { ChunkSource } from '../objects/object-reader.ts'
 import { placementOrder } from '../placement/placement-core.ts'
 import type { DriveTarget } from './drive-target.ts'
 import type { Drives } from './drives.ts'
-import type { CopyFacts, CopyRow, KnownCopy, WholeCopy, WriteOutcome } from './target.ts'
+import type { CopyFacts, CopyRow, Deletion, KnownCopy, WholeCopy, WriteOutcome } from './target.ts'
 import { newestOf, ownersOf } from './version-core.ts'
 
 /** Chunks on the drives of this node, and nobody further: what a peer may ask for. */
@@ -109,10 +109,10 @@ export class OwnCopies {
   }
 
   /** Every drive remembers it: a copy on one that is away meets it when it is back. */
-  async remove(id: Address, version: number, how: { readonly isAgreed: boolean }): Promise<void> {
+  async remove(id: Address, deletion: Deletion): Promise<void> {
     const targets = this.#targets.filter((target) => target.health().tag === 'up')
     if (targets.length === 0) this.landing(id)
-    for (const target of targets) await target.remove(id, version, how)
+    for (const target of targets) await target.remove(id, deletion)
   }
 
   async stat(id: Address): Promise<CopyFacts | undefined> {

@@ -4,14 +4,16 @@
  *     unknown, up ── a call is not answered, or the token refused ──▶ down ── a probe is answered ──▶ up
  *              └─ bytes that are not what was asked for ──▶ distrusted, for a while
  */
-import { Caller, type CopyClient, copyClient, type ScopeGrant } from '@cairn/clients'
+import { Caller, type CopyClient, copyClient, type RemoteCopy, type ScopeGrant } from '@cairn/clients'
 import { type Breakers, CairnError, isKind, toCairnError } from '@cairn/kernel'
 import { type Platform, readSmallFile } from '@cairn/platform'
 import type { ChunkBytes } from '@cairn/store'
-import { type Address, addressOf, type Manifest } from '@cairn/wire'
+import { type Address, addressOf, type Manifest, statementText } from '@cairn/wire'
+import type { Statements } from './statements.ts'
 import type {
   CopyFacts,
   CopyRow,
+  Deletion,
   KnownCopy,
   ObjectCopy,
   ObjectTarget,
@@ -31,6 +33,7 @@ export interface PeerSettings {
   readonly url: string
   readonly id: string
   readonly token_file: string
+  readonly key?: string | undefined
   readonly region?: string | undefined
   readonly weight: number
 }
@@ -44,6 +47,9 @@ export interface PeerOptions {
   readonly onTooLate: () => void
   /** The highest version it knows of. */
   readonly onVersion: (version: number) => void
+  /** It says that it signs with this key; throws if that cannot be. */
+  readonly onKey: (key: string) => void
+  readonly statements: Statements
 }
 
 type PeerHealth =
@@ -61,14 +67,19 @@ export class PeerTarget implements ObjectTarget {
   readonly #client: CopyClient
   readonly #onTooLate: () => void
   readonly #onVersion: (version: number) => void
+  readonly #onKey: (key: string) => void
+  readonly #statements: Statements
   #state: PeerHealth = { tag: 'unknown' }
   #deceptions = 0
 
-  constructor(platform: Platform, { settings, breakers, headers, onTooLate, onVersion }: PeerOptions) {
+  constructor(platform: Platform, options: PeerOptions) {
+    const { settings, breakers, headers, onTooLate, onVersion, onKey, statements } = options
     const { id, url, region = '', weight, token_file: tokenFile } = settings
     this.#platform = platform
     this.#onTooLate = onTooLate
     this.#onVersion = onVersion
+    this.#onKey = onKey
+    this.#statements = statements
     this.identity = { id, kind: 'peer', node: id, domain: `node ${id}`, region, weight: 1, nodeWeight: weight }
     const { transport } = platform
     const token = new TokenFile(platform, tokenFile)
@@ -168,8 +179,9 @@ export class PeerTarget implements ObjectTarget {
     }
   }
 
-  async remove(id: Address, version: number, how: { readonly isAgreed: boolean }, call: TargetCall): Promise<void> {
-    await this.#ask(async () => await this.#client.remove(id, version, how.isAgreed, call))
+  async remove(id: Address, { record, ...deletion }: Deletion, call: TargetCall): Promise<void> {
+    const sent = { ...deletion, record: record === undefined ? undefined : statementText(record) }
+    await this.#ask(async () => await this.#client.remove(id, sent, call))
   }
 
   async hold(owner: string, id: Address, call: TargetCall): Promise<void> {
@@ -182,19 +194,33 @@ export class PeerTarget implements ObjectTarget {
 
   async page(after: Address | undefined, limit: number, call: TargetCall): Promise<readonly CopyRow[]> {
     const rows = await this.#ask(async () => await this.#client.page(after, limit, call))
-    return rows.map(({ address, copy }) => ({ id: address, known: copy }))
+    return rows.flatMap(({ address, copy }) => {
+      const known = this.#believed(address, copy)
+      return known.tag === 'absent' ? [] : { id: address, known }
+    })
   }
 
   async #known(ids: readonly Address[], call: TargetCall): Promise<readonly KnownCopy[]> {
     return await this.#ask(async () => {
-      const { node, version, copies } = await this.#client.known(ids, call)
+      const { node, key, version, copies } = await this.#client.known(ids, call)
       if (node !== this.identity.id)
         throw new CairnError('Internal', `The node at this address is ${node}, not ${this.identity.id}.`, {
           code: 'wrong_peer',
         })
+      if (key !== undefined) this.#onKey(key)
       this.#onVersion(version)
-      return copies
+      return copies.map((copy, at) => this.#believed(ids[at], copy))
     })
+  }
+
+  /** What may be gone by of what it says: a delete that no member has signed is not one, and something is unknown there. */
+  #believed(id: Address | undefined, copy: RemoteCopy): KnownCopy {
+    if (copy.tag !== 'tombstone') return copy
+    const { tag, version } = copy
+    // Says nothing about the object: a copy too many that was dropped.
+    if (version === 0) return { tag, version }
+    const record = id === undefined ? undefined : this.#statements.deleteIn(copy.record, id, version)
+    return record === undefined ? { tag: 'absent', isPartial: true } : { tag, version, record }
   }
 
   /** Asks, and learns from how that went whether the peer can be used. */

@@ -56,6 +56,13 @@ export class PeerWatch {
     return changes.includes(true)
   }
 
+  /** Asks the peer of this name who it is: it may have said something signed before this node heard of its key. */
+  async introduce(node: string, signal: AbortSignal): Promise<void> {
+    const { peers, timeoutMs } = this.#options
+    const call = { deadline: Deadline.after(this.#platform.clock, Math.min(ANSWER_MS, timeoutMs)), signal }
+    await peers.find(({ identity }) => identity.id === node)?.probe(call)
+  }
+
   /** A pause before the next round. */
   async pause(signal: AbortSignal): Promise<void> {
     await sleep(this.#platform.clock, PROBE_MS, { signal })

@@ -15,23 +15,35 @@ import { z } from 'zod'
 
 const NAME = 'peers.json'
 const SAVE_MS = 60_000
+/** Keys of one peer that are remembered: a node that lost its directory comes back with another. */
+const KEYS_MAX = 4
 
 const peersFile = z.strictObject({
   /** Of this node: a new one says that it began empty. */
   life: z.string(),
   peers: z.record(
     z.string(),
-    z.strictObject({ life: z.string(), away_ms: z.number().min(0), is_expired: z.boolean() }),
+    z.strictObject({
+      life: z.string(),
+      away_ms: z.number().min(0),
+      is_expired: z.boolean(),
+      /** Public keys it signed with, the newest first; what it signed with an older one still counts. */
+      keys: z.array(z.string()).max(KEYS_MAX).optional(),
+    }),
   ),
 })
 
 type PeersFile = z.output<typeof peersFile>
 type PeerState = PeersFile['peers'][string]
 
+const UNKNOWN: PeerState = { life: '', away_ms: 0, is_expired: false }
+
 export interface GateOptions {
   readonly directory: string
   readonly node: string
   readonly peers: readonly string[]
+  /** The public keys that the configuration names, by peer. */
+  readonly keys: ReadonlyMap<string, string>
   readonly keepMs: number
 }
 
@@ -39,7 +51,8 @@ interface PeerHeaders {
   get(name: string): string | undefined
 }
 
-const NODE = 'x-cairn-node'
+/** The header in which a peer says what it is called. */
+export const PEER_NODE = 'x-cairn-node'
 const LIFE = 'x-cairn-life'
 const COMPANY = 'x-cairn-company'
 
@@ -65,17 +78,18 @@ export class PeersGate {
 
   /** Who this node is, for its requests to others. */
   headers(): Readonly<Record<string, string>> {
-    return { [NODE]: this.#options.node, [LIFE]: this.#file.life, [COMPANY]: String(this.#company) }
+    return { [PEER_NODE]: this.#options.node, [LIFE]: this.#file.life, [COMPANY]: String(this.#company) }
   }
 
   /** Lets the request of another node in. `Conflict` `rejoin_empty` if what it holds cannot be believed. */
   admit(headers: PeerHeaders): void {
-    const node = headers.get(NODE)
+    const node = headers.get(PEER_NODE)
     const life = headers.get(LIFE)
     if (node === undefined || life === undefined) return
     const known = this.#file.peers[node]
     if (known?.is_expired !== true || known.life !== life) {
-      if (known?.life !== life || known.is_expired) this.#set(node, { life, away_ms: 0, is_expired: false })
+      if (known?.life !== life || known.is_expired)
+        this.#set(node, { ...(known ?? UNKNOWN), life, away_ms: 0, is_expired: false })
       return
     }
     const company = Number(headers.get(COMPANY) ?? 0)
@@ -90,7 +104,33 @@ export class PeersGate {
   reached(node: string): void {
     const known = this.#file.peers[node]
     if (known?.is_expired === true || known?.away_ms === 0) return
-    this.#set(node, { life: known?.life ?? '', away_ms: 0, is_expired: false })
+    this.#set(node, { ...(known ?? UNKNOWN), away_ms: 0, is_expired: false })
+  }
+
+  /**
+   * A peer has answered at its URL and says that it signs with this key. `wrong_peer` if the configuration names another;
+   * without one the key it shows first is learnt, and a later one beside it.
+   */
+  introduced(node: string, key: string): void {
+    const configured = this.#options.keys.get(node)
+    if (configured !== undefined && configured !== key) {
+      const detail = `${node} signs with the key ${key}, and storage.peers names ${configured}.`
+      throw new CairnError('Internal', detail, { code: 'wrong_peer' })
+    }
+    const known = this.#file.peers[node] ?? UNKNOWN
+    const { keys = [] } = known
+    if (configured !== undefined || keys[0] === key) return
+    if (keys.length > 0) this.#platform.log.warn({ node, key }, 'a peer signs with another key than before')
+    this.#set(node, { ...known, keys: [key, ...keys.filter((each) => each !== key)].slice(0, KEYS_MAX) })
+    this.#savedAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** Whether a member signs, or has signed, with this key. */
+  isMember(key: string): boolean {
+    return this.#options.peers.some((node) => {
+      const configured = this.#options.keys.get(node)
+      return configured === undefined ? this.#file.peers[node]?.keys?.includes(key) === true : configured === key
+    })
   }
 
   isExpired(node: string): boolean {
@@ -107,7 +147,7 @@ export class PeersGate {
         this.reached(node)
         continue
       }
-      const known = this.#file.peers[node] ?? { life: '', away_ms: 0, is_expired: false }
+      const known = this.#file.peers[node] ?? UNKNOWN
       const awayMs = known.away_ms + passedMs
       const isExpired = known.is_expired || awayMs > this.#options.keepMs
       if (isExpired && !known.is_expired)

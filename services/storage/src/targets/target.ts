@@ -66,7 +66,12 @@ export type KnownCopy =
       /** Who holds it there, if anybody does; not in a page. */
       readonly owners?: readonly string[]
     }
-  | { readonly tag: 'tombstone'; readonly version: number }
+  | {
+      readonly tag: 'tombstone'
+      readonly version: number
+      /** The signed statement of the node that took the delete; a drive of this node may have one of version 0.1 without. */
+      readonly record?: Uint8Array
+    }
 
 export interface CopyRow {
   readonly id: Address
@@ -127,15 +132,20 @@ export interface ObjectTarget {
   stat(id: Address, call: TargetCall): Promise<CopyFacts | undefined>
   /** `undefined` for an object of one chunk; `NotFound` if there is no copy. */
   manifest(id: Address, call: TargetCall): Promise<Manifest | undefined>
-  /**
-   * Remembers that the object is gone as of this version, and drops the copy if there is one. `referenced` while it is
-   * held, unless the delete was agreed on elsewhere.
-   */
-  remove(id: Address, version: number, how: { readonly isAgreed: boolean }, call: TargetCall): Promise<void>
+  /** Remembers that the object is gone as of this version, and drops the copy if there is one. `referenced` while it is held. */
+  remove(id: Address, deletion: Deletion, call: TargetCall): Promise<void>
   hold(owner: string, id: Address, call: TargetCall): Promise<void>
   release(owner: string, id: Address, call: TargetCall): Promise<void>
   /** Objects and tombstones in order of address, after the given one. */
   page(after: Address | undefined, limit: number, call: TargetCall): Promise<readonly CopyRow[]>
+}
+
+export interface Deletion {
+  readonly version: number
+  /** It goes although it is held; a peer does not do so on the word of another. */
+  readonly isAgreed: boolean
+  /** The signed statement a peer asks for. */
+  readonly record: Uint8Array | undefined
 }
 
 /** Where chunks go before their object is visible. */

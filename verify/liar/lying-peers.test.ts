@@ -1,0 +1,81 @@
+/** What one peer that lies cannot do: the findings that showed it could, as cases. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Address, addressOf, statementText } from '@cairn/wire'
+import { isProblem } from '../virtual/answer.ts'
+import { noise } from '../virtual/noise.ts'
+import { LiarNodes } from './liar-nodes.ts'
+
+const OBJECTS = Array.from({ length: 12 }, (_, at) => noise(400 + 37 * at, at + 1))
+const IDS = OBJECTS.map((bytes) => addressOf(bytes))
+
+async function putAll(nodes: LiarNodes): Promise<void> {
+  for (const body of OBJECTS) assert.equal((await nodes.at('a').ask('POST', '/o', { body })).status, 201)
+}
+
+async function mustReadAll(nodes: LiarNodes, ids: readonly Address[] = IDS): Promise<void> {
+  for (const name of nodes.names)
+    for (const id of ids) {
+      const { status, body } = await nodes.at(name).ask('GET', `/o/${id}`, { token: null })
+      assert.equal(status, 200, `${name} has ${id.slice(0, 11)}: ${body.toString('latin1', 0, 200)}`)
+    }
+}
+
+test('P1: tombstones that no member signed remove nothing, held or not, and delete nothing later', async () => {
+  for (const lie of ['tombstones of everything', 'tombstones as new as the copies', 'forged records'] as const) {
+    const nodes = await new LiarNodes().start()
+    await putAll(nodes)
+    for (const id of IDS.slice(0, 3)) assert.equal((await nodes.at('a').ask('PUT', `/refs/me/${id}`)).status, 204)
+    await nodes.lie(5000, lie)
+    await mustReadAll(nodes)
+    await nodes.sleep(5000)
+    await mustReadAll(nodes)
+    const [first, , , free] = IDS
+    isProblem(await nodes.at('b').ask('DELETE', `/o/${first!}`), 409, 'referenced')
+    assert.equal((await nodes.at('b').ask('DELETE', `/o/${free!}`)).status, 204)
+    await nodes.sleep(5000)
+    for (const name of nodes.names) isProblem(await nodes.at(name).ask('GET', `/o/${free!}`), 404, 'not_found')
+    await nodes.stop()
+  }
+})
+
+test('P1: a delete of one object says nothing about another, nor about the object once it is put again', async () => {
+  const nodes = await new LiarNodes().start()
+  await putAll(nodes)
+  const [id] = IDS
+  assert.equal((await nodes.at('a').ask('DELETE', `/o/${id!}`)).status, 204)
+  await nodes.sleep(3000)
+  assert.ok((await nodes.at('a').ask('POST', '/o', { body: OBJECTS[0]! })).status < 300)
+  await nodes.lie(5000, 'replayed records', 'tombstones of everything')
+  await mustReadAll(nodes)
+  await nodes.stop()
+})
+
+test('P7: with the token of a peer alone nothing is deleted, and nothing that is held even with its signature', async () => {
+  const nodes = await new LiarNodes().start()
+  await putAll(nodes)
+  const [held, free] = IDS
+  assert.equal((await nodes.at('a').ask('PUT', `/refs/me/${held!}`)).status, 204)
+  for (const name of nodes.names) {
+    const remove = async (id: Address, record: string) =>
+      await nodes.at(name).ask('DELETE', `/o/${id}?copy=99999&agreed`, {
+        headers: { 'x-cairn-statement': record, 'x-cairn-node': 'm' },
+      })
+    isProblem(await remove(free!, ''), 409, 'unsigned_delete')
+    const other = statementText(nodes.behind.parts.statements.signDelete(held!, 99_998))
+    isProblem(await remove(held!, other), 409, 'unsigned_delete')
+  }
+  await mustReadAll(nodes)
+  const signed = statementText(nodes.behind.parts.statements.signDelete(held!, 99_999))
+  const asked = nodes.names.map(
+    async (name) =>
+      await nodes
+        .at(name)
+        .send('DELETE', `/o/${held!}?copy=99999&agreed`, { headers: { 'x-cairn-statement': signed } }),
+  )
+  const codes = (await nodes.world.run(Promise.all(asked))).map(({ code }) => code)
+  assert.ok(codes.includes('referenced'), codes.join())
+  await nodes.sleep(5000)
+  assert.equal((await nodes.at('a').ask('GET', `/o/${held!}`)).status, 200)
+  await nodes.stop()
+})
