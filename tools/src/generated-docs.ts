@@ -6,6 +6,8 @@ import { renderErrors, renderMetrics } from '@cairn/kernel/testing'
 import { configSchemas, SERVICES } from '@cairn/node'
 import { NODE_TOPOLOGY } from '@cairn/node/testing'
 import { renderConfigReference } from '@cairn/platform/testing'
+import { renderAlerts } from './alerts.ts'
+import { renderDashboard } from './dashboard.ts'
 import { renderDependencies } from './dependencies.ts'
 import type { GeneratedDoc } from './golden.ts'
 import { SERVICE_DOCS, topologyPage } from './service-docs.ts'
@@ -52,5 +54,7 @@ export const GENERATED_DOCS: readonly GeneratedDoc[] = [
     render: () => page('Metrics of the ingress', 'Every service has these.', renderMetrics(INGRESS_METRICS)),
   },
   { output: 'docs/generated/topology-node.md', render: () => topologyPage(NODE_TOPOLOGY) },
+  { output: 'deploy/prometheus/alerts.yml', render: () => renderAlerts() },
+  { output: 'deploy/grafana/cairn.json', render: renderDashboard },
   ...SERVICE_DOCS,
 ]

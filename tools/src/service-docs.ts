@@ -113,6 +113,14 @@ key. What is put by \`/put\` is an ordinary object.`,
   },
 ]
 
+/** Of each service, by its name. */
+export const SERVICE_METRICS: Readonly<Record<string, MetricTable>> = Object.fromEntries(
+  SERVICES.map(({ name, metrics }) => [name, metrics]),
+)
+
+/** The same order. */
+export const SERVICE_TOPOLOGIES: readonly Topology[] = SERVICES.map(({ topology }) => topology)
+
 /** The node, of which only the table of routes is wanted: nobody calls its handlers. */
 const NODE: Described = {
   name: 'node',

@@ -31,11 +31,12 @@ const PRELOAD = new URL('test-preload.ts', import.meta.url).href
 const YOUNG_SPACE = '--min-semi-space-size=16'
 
 /**
- * What has a stage of its own in continuous integration, and otherwise runs when it is named or for long: a browser and a
- * model checker are installed apart, built packages are installed anew, and real nodes under load need the machine.
+ * What has a stage of its own in continuous integration, and otherwise runs when it is named or for long: a browser, a
+ * model checker and what deploy/ is made for are installed apart, built packages are installed anew, and real nodes under load need the machine.
  */
 const APART: readonly string[] = [
   'verify/browser',
+  'verify/deploy',
   'verify/packages',
   'verify/specs',
   'verify/story',
