@@ -272,6 +272,12 @@ acceptance('cli: what other tools call it is answered', { finding: 'newcomer 7' 
   }
 })
 
+acceptance('cli: doctor tells of a limit of open files', { finding: 'seed-coverage 22' }, async (world) => {
+  const node = await world.startNode()
+  const { out } = await node.cairn('doctor')
+  assert.match(out, /^ *[✔…✖] +files +/m)
+})
+
 acceptance('cli: get writes through no link that was laid out for it', { finding: 'attack S9' }, async (world) => {
   const node = await world.startNode()
   const address = await node.put('what was asked for')

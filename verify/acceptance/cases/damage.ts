@@ -122,6 +122,12 @@ for (const [what, harm] of Object.entries(DAMAGES))
       assert.ok((await node.metric('storage', 'index_segments_total', 'how="scan_damaged"')) > 0)
       const scrub = await node.cairn('scrub', '--wait')
       assert.equal(scrub.code, 0, scrub.err)
+      // What was read instead is made anew, and the next start needs no segment.
+      await node.restart()
+      const learnt = async (how: string): Promise<number> =>
+        await node.metric('storage', 'index_segments_total', `how="${how}"`)
+      assert.deepEqual([await learnt('scan_damaged'), await learnt('scan_missing')], [0, 0])
+      assert.ok((await learnt('side_file')) > 0)
       assert.deepEqual(await node.stop(), { code: 0, signal: null })
     },
   )

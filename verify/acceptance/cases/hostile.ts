@@ -148,6 +148,24 @@ acceptance(
   },
 )
 
+acceptance(
+  'hostile: a range that an object does not have is answered with its size, at every service',
+  { finding: 'judges 6' },
+  async (world) => {
+    const node = await world.startNode()
+    const address = await node.put('six of')
+    for (const [service, path] of [
+      ['storage', `/o/${address}`],
+      ['edge', `/edge/assets/b3/${address.slice('b3:'.length)}`],
+      ['interop', `/o/${address}`],
+    ] as const)
+      for (const range of ['bytes=6-', 'bytes=-0', 'bytes=99-100']) {
+        const answer = await node.request(service, path, { headers: { range } })
+        assert.deepEqual([answer.status, answer.headers['content-range']], [416, 'bytes */6'], `${service} ${range}`)
+      }
+  },
+)
+
 acceptance('hostile: a page on another port of this host may not write', { finding: 'attack S10' }, async (world) => {
   const node = await world.startNode()
   const put = async (site: string): Promise<number> => {

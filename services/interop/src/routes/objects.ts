@@ -1,6 +1,6 @@
 /** `GET /o/:address`: what storage has, by storage's own rules of conditions and ranges. */
 
-import { type RequestContext, type RouteTable, route } from '@cairn/http'
+import { problem, type RequestContext, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
@@ -72,15 +72,22 @@ async function read({ storage, pressure }: InteropParts, context: ObjectContext)
   if (status < 300 && method !== 'HEAD') return { status, headers: told, body }
   body.cancel()
   if (status < 400) return { status, headers: told }
+  if (status === 416) return problem(unsatisfiable(), corrId, { headers: sizeIn(headers) })
   throw refused(status, params.address)
+}
+
+function unsatisfiable(): CairnError {
+  const detail = 'The object does not have the bytes that were asked for.'
+  return new CairnError('Malformed', detail, { code: 'range_not_satisfiable', status: 416 })
+}
+
+/** How much there is: without it a client cannot ask better. */
+function sizeIn({ 'content-range': size }: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return size === undefined ? [] : ['Content-Range', size]
 }
 
 function refused(status: number, address: Address): CairnError {
   if (status === 404) return new CairnError('NotFound', `There is no object ${address} here.`)
-  if (status === 416) {
-    const detail = 'The object does not have the bytes that were asked for.'
-    return new CairnError('Malformed', detail, { code: 'range_not_satisfiable', status })
-  }
   return new CairnError('Conflict', 'The object is not the one the condition names.', {
     code: 'precondition_failed',
     status,
