@@ -1,4 +1,4 @@
-/** `node run-suite.ts FOLDER BASE`, forked: one run of the suite, its verdicts sent to whoever forked it. */
+/** `node run-suite.ts FOLDER BASE [TEST…]`, forked: one run of the suite, its verdicts sent to whoever forked it. */
 import { registerHooks } from 'node:module'
 import { runHere } from './suite.ts'
 
@@ -10,7 +10,7 @@ registerHooks({
   },
 })
 
-const [folder = '', base = ''] = process.argv.slice(2)
-const verdicts = await runHere(folder, base)
+const [folder = '', base = '', ...only] = process.argv.slice(2)
+const verdicts = await runHere(folder, base, only)
 // Connections it left open must not keep it.
 process.send?.(verdicts, () => process.exit(0))

@@ -36,8 +36,8 @@ export type Verdict = true | readonly [kind: string, message: string]
 
 export interface CacheSuite {
   readonly tests: readonly SuiteTest[]
-  /** Runs every test against the cache at this base, which leads to the origin. */
-  run(base: string): Promise<Readonly<Record<string, Verdict>>>
+  /** Runs every test, or those of these names, against the cache at this base, which leads to the origin. */
+  run(base: string, only?: readonly string[]): Promise<Readonly<Record<string, Verdict>>>
 }
 
 /** Where a suite keeps its parts: the repository moved them after 0.4.5. */
@@ -91,22 +91,32 @@ export async function loadSuite(folder: string): Promise<CacheSuite> {
   const { default: suites } = (await load(folder, 'tests/index.mjs')) as { default: readonly Suite[] }
   return {
     tests: suites.flatMap(({ tests }) => tests).filter((test) => test.browser_only !== true),
-    run: async (base) => await runApart(folder, base),
+    run: async (base, only = []) => await runApart(folder, base, only),
   }
 }
 
 /** The suite remembers its results for as long as its process lives: each run has one of its own. */
-async function runApart(folder: string, base: string): Promise<Readonly<Record<string, Verdict>>> {
-  const child = fork(new URL('./run-suite.ts', import.meta.url), [folder, base])
+async function runApart(
+  folder: string,
+  base: string,
+  only: readonly string[],
+): Promise<Readonly<Record<string, Verdict>>> {
+  const child = fork(new URL('./run-suite.ts', import.meta.url), [folder, base, ...only])
   return await new Promise((resolve, reject) => {
     child.once('message', (verdicts) => resolve(verdicts as Record<string, Verdict>))
     child.once('exit', (code) => reject(new Error(`The suite ended with ${code}.`)))
   })
 }
 
-/** Every test against the cache at this base, in this process; once. */
-export async function runHere(folder: string, base: string): Promise<Readonly<Record<string, Verdict>>> {
-  const { default: suites } = (await load(folder, 'tests/index.mjs')) as { default: readonly Suite[] }
+/** Every test, or those of these names, against the cache at this base, in this process; once. */
+export async function runHere(
+  folder: string,
+  base: string,
+  only: readonly string[],
+): Promise<Readonly<Record<string, Verdict>>> {
+  const { default: all } = (await load(folder, 'tests/index.mjs')) as { default: readonly Suite[] }
+  const isWanted = ({ id }: SuiteTest): boolean => only.length === 0 || only.includes(id)
+  const suites = all.map((suite) => ({ ...suite, tests: suite.tests.filter(isWanted) }))
   const { client, fetch: fetchPath } = layoutOf(folder)
   const { runTests, getResults } = (await load(folder, client)) as {
     runTests: (...args: readonly unknown[]) => Promise<void>
