@@ -1,16 +1,16 @@
 /** `cairn put PATH…`: files, directories and standard input. Standard output is one address for each, nothing else. */
 import { CairnError, isKind, SystemClock, toCairnError } from '@cairn/kernel'
 import type { Cairn } from '@cairn/sdk'
-import { spellBytes, spellCount, spellSeconds } from '@cairn/wire'
+import { type Address, spellBytes, spellCount, spellSeconds } from '@cairn/wire'
 import { type CommandContext, type CommandHandler, type CommandOutcome, dataFlag } from './command.ts'
 import { fileSource, type LinkTreatment, localDirectory, measure, type Skipped, targetStatOf } from './local-files.ts'
 import { Progress } from './progress.ts'
 import { withStorage } from './storage.ts'
 
-interface StoredPath {
+export interface StoredPath {
   readonly path: string
   readonly kind: 'file' | 'tree'
-  readonly address: string
+  readonly address: Address
   /** Bytes of all files. */
   readonly bytes: number
   readonly new_bytes: number
@@ -53,7 +53,7 @@ interface Putting {
   readonly signal: AbortSignal
 }
 
-async function putPath(cairn: Cairn, path: string, { context, progress, signal }: Putting): Promise<StoredPath> {
+export async function putPath(cairn: Cairn, path: string, { context, progress, signal }: Putting): Promise<StoredPath> {
   if (path === '-') {
     const onProgress = (now: { bytes: number; newBytes: number }): void => progress.show(now)
     const { address, size, newBytes } = await cairn.put(context.terminal.readBytes(), { signal, onProgress })

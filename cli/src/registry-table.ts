@@ -1,6 +1,6 @@
 /** The commands of names and of the registry; `table.ts` has all of them. */
 import type { CommandRow, OperandRow, OptionRow } from './command.ts'
-import { ADDRESS, OUTPUT, SAMPLE_ADDRESS } from './shared-options.ts'
+import { ADDRESS, LINKS, OUTPUT, PROGRESS, SAMPLE_ADDRESS } from './shared-options.ts'
 
 export const REGISTRY_NOUNS: Readonly<Record<string, string>> = {
   key: "Keys of signers. They stay on the signer's machine; a node never reads them.",
@@ -22,10 +22,36 @@ const TRUST: readonly OptionRow[] = [
   { name: 'max-age', value: 'TIME', does: 'Refuse a checkpoint older than this, such as 30m or 1d.' },
 ]
 
+const KEY: OptionRow = {
+  name: 'key',
+  value: 'FILE',
+  does: 'The key to sign with (default: registry/signer.key in --data, else the one `cairn key new` makes).',
+}
+
 /** Ids as they look; these name nothing. */
 const SAMPLE_PROPOSAL = 'p_000102030405060708090a0b0c0d0e0f'
 
+const PATH: OperandRow = { name: 'PATH', required: true, does: 'a file or a directory.' }
+
 export const REGISTRY_COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'publish',
+    summary: 'Publish a file or directory under a name: put, propose, sign and commit in one command.',
+    operands: [PATH, { name: 'NAME', required: true, does: 'the name, such as site@live.' }],
+    options: [
+      { name: 'type', value: 'TYPE', does: 'The media type the signers vouch for, such as text/html.' },
+      NOTE,
+      KEY,
+      LINKS,
+      { name: 'dry-run', does: 'Show what would be proposed; store and propose nothing.' },
+      PROGRESS,
+    ],
+    examples: [
+      { line: 'cairn publish ./site site@live', does: 'its address, and every URL it is served at' },
+      { line: 'cairn publish ./site site@live --dry-run', does: 'what would change' },
+    ],
+    load: async () => (await import('./publish.ts')).publish,
+  },
   {
     name: 'key new',
     summary: 'Create a signer key and print its public half, as a signer set lists it. Never overwrites.',
@@ -75,13 +101,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
     name: 'name approve',
     summary: 'Sign a proposal, after showing what is signed as computed here.',
     operands: [PROPOSAL],
-    options: [
-      {
-        name: 'key',
-        value: 'FILE',
-        does: 'The key to sign with (default: registry/signer.key in --data, else the one `cairn key new` makes).',
-      },
-    ],
+    options: [KEY],
     examples: [{ line: `cairn name approve ${SAMPLE_PROPOSAL} --key alice.key`, does: 'as alice' }],
     load: async () => (await import('./name.ts')).approve,
   },

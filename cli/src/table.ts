@@ -135,6 +135,14 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./objects.ts')).rm,
   },
   {
+    name: 'hash',
+    summary: 'Print the address that files and directories have. Needs no node.',
+    operands: [{ name: 'PATH', required: true, repeats: true, does: 'a file, a directory, or - for standard input.' }],
+    options: [LINKS],
+    examples: [{ line: 'cairn hash ./site', does: 'what cairn put would print' }],
+    load: async () => (await import('./hash.ts')).hash,
+  },
+  {
     name: 'scrub',
     summary: 'Verify every stored object and report corruption.',
     operands: [],

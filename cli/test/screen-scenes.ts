@@ -131,6 +131,8 @@ async function naming(stage: ScreenStage): Promise<void> {
   const alice = JSON.parse(await stage.told('key', 'new', stage.path('bob.key'), '--id', 'bob')) as object
   await stage.write('set.json', JSON.stringify({ m: 1, signers: [...set.signers, alice] }))
   await stage.show(['registry', 'rotate', stage.path('set.json')])
+  await stage.show(['hash', stage.path('site')], { title: 'hash' })
+  await stage.show(['publish', stage.path('site'), 'site@live'], { title: 'publish' })
   await stage.write('checkpoint.txt', 'nothing of the kind')
   await stage.show(['registry', 'adopt', '--checkpoint', stage.path('checkpoint.txt')])
 }
