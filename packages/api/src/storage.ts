@@ -241,23 +241,34 @@ const reference = {
   lane: 'inline',
   scope: 'storage:hold',
   params: z.strictObject({ owner: z.string(), address }),
-  /** With `copy` another node asks, about the copy on this one. */
-  query: z.strictObject({ copy: z.string().optional() }),
+} as const
+
+/** With `copy` another node asks, about the copy on this one. */
+const referenceQuery = z.strictObject({ copy: z.string().optional(), tree: z.string().optional() })
+
+const treeProgress = {
+  description:
+    'With `?tree`: a line of JSON for each step, `{objects, changed, missing, missing_addresses}`; the last one has `done`.',
+  mediaType: 'application/x-ndjson',
 } as const
 
 export const holdObject = contract({
   ...reference,
   method: 'PUT',
-  summary: 'Keeps the object from being deleted for as long as the owner holds it. Durable, and idempotent.',
-  responses: { 204: { description: 'Held.' } },
+  query: referenceQuery,
+  summary:
+    'Keeps the object from being deleted for as long as the owner holds it. Durable, and idempotent. `?tree` holds a directory and everything below it, and writes only what the owner does not hold yet.',
+  responses: { 200: treeProgress, 204: { description: 'Held.' } },
   errors: { not_found: 404, ...WRITE_ERRORS },
 })
 
 export const releaseObject = contract({
   ...reference,
   method: 'DELETE',
-  summary: 'Releases the object. Idempotent.',
-  responses: { 204: { description: 'Not held by this owner any more.' } },
+  query: referenceQuery.extend({ keep: z.string().optional() }),
+  summary:
+    'Releases the object. Idempotent. `?tree` releases a directory and everything below it, but for what the directories in `keep` (up to 64 addresses, with commas) have too.',
+  responses: { 200: treeProgress, 204: { description: 'Not held by this owner any more.' } },
   errors: WRITE_ERRORS,
 })
 

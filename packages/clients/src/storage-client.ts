@@ -12,9 +12,10 @@ import {
   MAX_MANIFEST_BYTES,
   type Manifest,
   parseAddress,
+  parseJson,
 } from '@cairn/wire'
 import type { Call, CallContext, Caller } from './caller.ts'
-import { badAnswer, bytesUpTo, readNothing, readObject } from './response-body.ts'
+import { amount, badAnswer, bytesUpTo, objectOf, readNothing, readObject, texts } from './response-body.ts'
 import { followEvents, type ReceivedEvent } from './server-events.ts'
 
 export interface PutReceipt {
@@ -27,6 +28,16 @@ export interface PutReceipt {
 export interface AddressPage {
   readonly addresses: readonly Address[]
   readonly cursor: Address | undefined
+}
+
+/** What became of a hold on a tree, or of its end. */
+export interface TreeHold {
+  readonly objects: number
+  /** Holds that were written, or ended. */
+  readonly changed: number
+  readonly missing: number
+  /** Some of those. */
+  readonly missingAddresses: readonly Address[]
 }
 
 export interface StorageClient {
@@ -50,6 +61,10 @@ export interface StorageClient {
   /** Keeps the object from being deleted for as long as the owner holds it. */
   hold(owner: string, address: Address, context: CallContext): Promise<void>
   release(owner: string, address: Address, context: CallContext): Promise<void>
+  /** Holds a directory and everything below it, as far as it is there; what the owner holds already costs no write. */
+  holdTree(owner: string, root: Address, context: CallContext): Promise<TreeHold>
+  /** Releases a directory and everything below it, but for what these other trees have too. */
+  releaseTree(owner: string, root: Address, keep: readonly Address[], context: CallContext): Promise<TreeHold>
   /** The manifest, proved against the address; undefined for an object of one chunk, which has none. */
   manifest(address: Address, context: CallContext): Promise<Manifest | undefined>
   /** One chunk by its own hash, proved. */
@@ -69,7 +84,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024
 
 /** The client over HTTP or in process: the caller's transport decides. */
 export function storageClient(caller: Caller): StorageClient {
-  return { ...objectCalls(caller), ...chunkCalls(caller) }
+  return { ...objectCalls(caller), ...referenceCalls(caller), ...chunkCalls(caller) }
 }
 
 const PAGE_OBJECTS = 1000
@@ -84,24 +99,25 @@ async function readPage(response: IncomingResponse): Promise<AddressPage> {
   return { addresses, cursor: typeof cursor === 'string' ? parseAddress(cursor) : undefined }
 }
 
-type ObjectCalls = Pick<
-  StorageClient,
-  'put' | 'putHeld' | 'get' | 'open' | 'has' | 'list' | 'remove' | 'hold' | 'release'
->
+/** The last line counts; without one that says so it broke off. */
+async function readTreeHold({ body }: IncomingResponse): Promise<TreeHold> {
+  const text = new TextDecoder()
+  let [line, last] = ['', '']
+  for await (const piece of body) {
+    const lines = (line + text.decode(piece, { stream: true })).split('\n')
+    line = lines.pop() ?? ''
+    last = lines.at(-1) ?? last
+    if (line.length > ANSWER_BYTES_MAX) throw badAnswer('has a line without an end')
+  }
+  const fields = objectOf(last === '' ? undefined : parseJson(new TextEncoder().encode(last)))
+  if (fields['done'] !== true) throw badAnswer('broke off')
+  const [objects, changed, missing] = [amount(fields, 'objects'), amount(fields, 'changed'), amount(fields, 'missing')]
+  return { objects, changed, missing, missingAddresses: texts(fields, 'missing_addresses').map(parseAddress) }
+}
+
+type ObjectCalls = Pick<StorageClient, 'put' | 'putHeld' | 'get' | 'open' | 'has' | 'list' | 'remove'>
 
 function objectCalls(caller: Caller): ObjectCalls {
-  const reference = async (method: 'PUT' | 'DELETE', owner: string, address: Address, context: CallContext) =>
-    await caller.call(
-      {
-        operation: method === 'PUT' ? 'hold' : 'release',
-        method,
-        path: `refs/${encodeURIComponent(owner)}/${address}`,
-        idempotent: true,
-        scope: 'storage:hold',
-        read: readNothing,
-      },
-      context,
-    )
   return {
     put: async (bytes, type, context) => {
       const address = addressOf(bytes)
@@ -150,12 +166,46 @@ function objectCalls(caller: Caller): ObjectCalls {
         },
         context,
       ),
-    hold: async (owner, address, context) => await reference('PUT', owner, address, context),
-    release: async (owner, address, context) => await reference('DELETE', owner, address, context),
   }
 }
 
-function chunkCalls(caller: Caller): Omit<StorageClient, keyof ObjectCalls> {
+type ReferenceCalls = Pick<StorageClient, 'hold' | 'release' | 'holdTree' | 'releaseTree'>
+
+function referenceCalls(caller: Caller): ReferenceCalls {
+  const reference = async (method: 'PUT' | 'DELETE', owner: string, address: Address, context: CallContext) =>
+    await caller.call(
+      {
+        operation: method === 'PUT' ? 'hold' : 'release',
+        method,
+        path: `refs/${encodeURIComponent(owner)}/${address}`,
+        idempotent: true,
+        scope: 'storage:hold',
+        read: readNothing,
+      },
+      context,
+    )
+  const tree = async (method: 'PUT' | 'DELETE', path: string, context: CallContext): Promise<TreeHold> =>
+    await caller.call(
+      {
+        operation: method === 'PUT' ? 'hold_tree' : 'release_tree',
+        method,
+        path: `refs/${path}`,
+        idempotent: true,
+        scope: 'storage:hold',
+        read: readTreeHold,
+      },
+      context,
+    )
+  return {
+    hold: async (owner, address, context) => await reference('PUT', owner, address, context),
+    release: async (owner, address, context) => await reference('DELETE', owner, address, context),
+    holdTree: async (owner, root, context) => await tree('PUT', `${encodeURIComponent(owner)}/${root}?tree`, context),
+    releaseTree: async (owner, root, keep, context) =>
+      await tree('DELETE', `${encodeURIComponent(owner)}/${root}?tree&keep=${keep.join(',')}`, context),
+  }
+}
+
+function chunkCalls(caller: Caller): Omit<StorageClient, keyof ObjectCalls | keyof ReferenceCalls> {
   return {
     manifest: async (address, context) => {
       try {

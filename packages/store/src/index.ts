@@ -19,7 +19,7 @@ export {
   pagesOf,
   type StripeFacts,
 } from './object/object-record.ts'
-export type { ObjectCommit, ObjectStore, StripeCommit } from './object/object-store.ts'
+export type { HoldCounts, ObjectCommit, ObjectStore, StripeCommit } from './object/object-store.ts'
 export type { Sweeper, SweepFacts, SweepReport } from './object/sweeper.ts'
 export { KIND, type StoreFacts } from './record-store.ts'
 export type { SegmentLossReport } from './scrub/give-up.ts'

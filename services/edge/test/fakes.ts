@@ -56,6 +56,8 @@ export class FakeStorage {
       remove: refuse,
       hold: refuse,
       release: refuse,
+      holdTree: refuse,
+      releaseTree: refuse,
       manifest: refuse,
       chunk: refuse,
       missing: refuse,

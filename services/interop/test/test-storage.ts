@@ -89,6 +89,16 @@ export class TestStorage implements StorageClient {
     this.holds.delete(address)
   }
 
+  async holdTree(owner: string, root: Address, context: CallContext) {
+    await this.hold(owner, root, context)
+    return { objects: 1, changed: 1, missing: 0, missingAddresses: [] }
+  }
+
+  async releaseTree(owner: string, root: Address, _keep: readonly Address[], context: CallContext) {
+    await this.release(owner, root, context)
+    return { objects: 1, changed: 1, missing: 0, missingAddresses: [] }
+  }
+
   async manifest(address: Address, context: CallContext) {
     await this.#called('manifest', context)
     const manifest = this.manifests.get(address)

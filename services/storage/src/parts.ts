@@ -15,6 +15,7 @@ import { checkDomains, erasureCodeOf } from './erasure/open-erasure.ts'
 import { type CommitPlace, ManifestCommits } from './objects/manifest-commit.ts'
 import { type ChunkSource, type ObjectCatalog, ObjectReader } from './objects/object-reader.ts'
 import type { ObjectSink } from './objects/object-writer.ts'
+import { TreeHolds } from './objects/tree-holds.ts'
 import { openReplication, type Replication } from './placement/open-replication.ts'
 import { type Repaired, type RepairPace, RepairQueue } from './repair/repair-queue.ts'
 import { DriveTarget } from './targets/drive-target.ts'
@@ -57,6 +58,7 @@ export interface StorageParts {
   /** Chunks of the objects of every target. */
   readonly chunks: ChunkSource
   readonly reader: ObjectReader
+  readonly treeHolds: TreeHolds
   readonly writer: ObjectSink
   readonly commits: ManifestCommits
   /** How an upload becomes an object whose chunks are on this drive. */
@@ -108,6 +110,7 @@ export async function openParts(host: StoragePartsHost): Promise<StorageParts> {
   const isMember = (key: string): boolean => peersGate.isMember(key)
   const statements = new Statements(platform, { seed: host.identitySeed, isMember })
   const replication = openReplication(host, { drives, gate: peersGate, deletes, targets, own, repairs, statements })
+  const reader = new ObjectReader(replication.objects, replication.chunks)
   return {
     runtime: platform,
     config: () => config.current,
@@ -121,7 +124,8 @@ export async function openParts(host: StoragePartsHost): Promise<StorageParts> {
     writer: replication.writer,
     commitPlace: replication.commitPlace,
     heal: replication.heal,
-    reader: new ObjectReader(replication.objects, replication.chunks),
+    reader,
+    treeHolds: new TreeHolds({ runtime: platform, workers: platform.workers, objects: replication.objects, reader }),
     commits: new ManifestCommits(platform),
     work,
     repairs,

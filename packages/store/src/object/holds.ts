@@ -4,13 +4,14 @@
  *     in line ─▶ durable ─▶ in the index        it counts from the first moment on, and is acknowledged once durable
  */
 import { CairnError, isKind } from '@cairn/kernel'
-import { type Address, blake3, digestOf } from '@cairn/wire'
+import { type Address, blake3, digestOf, toHex } from '@cairn/wire'
 import type { Draft } from '../journal/segment.ts'
 import { KIND, type RecordStore } from '../record-store.ts'
 import * as core from './holds-core.ts'
 import { decodeHold, encodeHold } from './object-record.ts'
 
-const OWNER_BYTES_MAX = 128
+/** The longest name, and what kind of owner it is. */
+const OWNER_BYTES_MAX = 400
 const UNREADABLE_OWNER = 'an owner whose record is damaged'
 /** A refused removal names so many of the object's owners. */
 const NAMED_MAX = 3
@@ -18,6 +19,8 @@ const NAMED_MAX = 3
 export class Holds {
   readonly #store: RecordStore
   readonly #core = core.createHolds()
+  /** Holds whose end is in line: until it is durable the index still has them. */
+  readonly #ending = new Map<string, number>()
 
   constructor(store: RecordStore) {
     this.#store = store
@@ -38,15 +41,53 @@ export class Holds {
     return () => core.settle(this.#core, id, turn)
   }
 
+  /** Adds the holds that the owner does not have yet, in one write; returns how many those are. The objects are here. */
+  async addAll(owner: string, ids: readonly Address[]): Promise<number> {
+    checkOwner(owner)
+    const fresh = ids.filter((id) => !this.#has(holdId(owner, digestOf(id))))
+    if (fresh.length === 0) {
+      this.#store.journal.mustBeReady()
+      return 0
+    }
+    const drafts = fresh.map((id) => holdDraft(owner, id))
+    const write = this.#store.submit(drafts, { onSettled: () => settles.forEach((settle) => settle()) })
+    const settles = fresh.map((id) => this.expect([owner], id))
+    await write.durable()
+    return fresh.length
+  }
+
   /** Ends the hold; returns whether there was one. */
   async end(owner: string, id: Address): Promise<boolean> {
-    const hold = holdId(owner, digestOf(id))
-    if (this.#store.lookup(KIND.hold, hold) === undefined) {
+    return (await this.endAll(owner, [id])) === 1
+  }
+
+  /** Ends those of the owner's holds that there are, in one write; returns how many those are. */
+  async endAll(owner: string, ids: readonly Address[]): Promise<number> {
+    const holds = ids.map((id) => holdId(owner, digestOf(id)))
+    const known = holds.filter((hold) => this.#store.lookup(KIND.hold, hold) !== undefined)
+    if (known.length === 0) {
       this.#store.journal.mustBeReady()
-      return false
+      return 0
     }
-    await this.#store.submit([this.#store.tombstone(KIND.hold, hold)], { freesSpace: true }).durable()
-    return true
+    const tombstones = known.map((hold) => this.#store.tombstone(KIND.hold, hold))
+    const onSettled = (): void => {
+      for (const hold of known) this.#settleEnd(toHex(hold))
+    }
+    const write = this.#store.submit(tombstones, { freesSpace: true, onSettled })
+    for (const hold of known) this.#ending.set(toHex(hold), (this.#ending.get(toHex(hold)) ?? 0) + 1)
+    await write.durable()
+    return known.length
+  }
+
+  /** A hold that is durable, and of which no end is in line: that end would come after whatever counts on it. */
+  #has(hold: Uint8Array): boolean {
+    return this.#store.lookup(KIND.hold, hold) !== undefined && !this.#ending.has(toHex(hold))
+  }
+
+  #settleEnd(hold: string): void {
+    const left = (this.#ending.get(hold) ?? 1) - 1
+    if (left === 0) this.#ending.delete(hold)
+    else this.#ending.set(hold, left)
   }
 
   /** Whether it may not be removed; 503 while holds may be in what was not read yet. */

@@ -80,6 +80,13 @@ export interface RecordVersion {
   readonly isStriped?: true
 }
 
+/** What became of a hold on several objects. */
+export interface HoldCounts {
+  /** Holds that there were not before. */
+  readonly written: number
+  readonly missing: readonly Address[]
+}
+
 export interface Removal {
   readonly version: number
   /** Others have agreed that it goes: holds on it here no longer matter. */
@@ -333,6 +340,19 @@ export class ObjectStore {
       throw new CairnError('NotFound', `There is no object ${id} to hold.`)
     }
     await this.holds.add(owner, id)
+  }
+
+  /** Holds as many of these as are here, in one write for those the owner does not hold yet. */
+  async holdAll(owner: string, ids: readonly Address[]): Promise<HoldCounts> {
+    const present = ids.filter((id) => presence.exists(this.#presence, id, this.#isIndexed(id)))
+    const here = new Set(present)
+    const written = await this.holds.addAll(owner, present)
+    return { written, missing: ids.filter((id) => !here.has(id)) }
+  }
+
+  /** Ends the owner's holds on these; returns how many there were. */
+  async releaseAll(owner: string, ids: readonly Address[]): Promise<number> {
+    return await this.holds.endAll(owner, ids)
   }
 
   /** Ends the hold of `owner`; returns whether there was one. */

@@ -4,7 +4,14 @@
  *     object record ─▶ page (1024 chunk ids) ─▶ chunk        an object of one chunk is found under its own address
  */
 import { CairnError, isKind, type Runtime, toCairnError } from '@cairn/kernel'
-import { type ChunkBytes, chunksOf, type DriveStore, type ObjectFacts, PAGE_CHUNKS } from '@cairn/store'
+import {
+  type ChunkBytes,
+  chunksOf,
+  type DriveStore,
+  type HoldCounts,
+  type ObjectFacts,
+  PAGE_CHUNKS,
+} from '@cairn/store'
 import { type Address, addressFromDigest, createManifest, type Manifest } from '@cairn/wire'
 import { partGone, readFailed } from '../errors.ts'
 import { type ChunkWindow, recut } from './window-core.ts'
@@ -69,6 +76,10 @@ export interface ObjectCatalog {
   remove(id: Address): Promise<boolean>
   hold(owner: string, id: Address): Promise<void>
   release(owner: string, id: Address): Promise<boolean>
+  /** Holds as many of these as there are; durable, and written only where the owner does not hold them yet. */
+  holdAll(owner: string, ids: readonly Address[]): Promise<HoldCounts>
+  /** How many of these the owner held. */
+  releaseAll(owner: string, ids: readonly Address[]): Promise<number>
 }
 
 const MANIFEST_DIGEST_BYTES = 32

@@ -1,6 +1,6 @@
 /** Objects as the routes ask for them, wherever their copies are. */
 import { CairnError, isKind, toCairnError } from '@cairn/kernel'
-import type { ObjectFacts, ObjectStore } from '@cairn/store'
+import type { HoldCounts, ObjectFacts, ObjectStore } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import { partGone } from '../errors.ts'
 import type { ObjectCatalog } from '../objects/object-reader.ts'
@@ -11,6 +11,8 @@ import type { Replicas, TargetAnswer } from './replicas.ts'
 
 /** What is looked for may go while somebody looks; it does not go again and again. */
 const LOOKS_MAX = 3
+/** Objects of a tree that are held, or released, at once. */
+const TOGETHER = 8
 
 export class ReplicatedObjects implements ObjectCatalog {
   readonly #replicas: Replicas
@@ -89,7 +91,49 @@ export class ReplicatedObjects implements ObjectCatalog {
     // With one deadline for all of them: repair waits for so long before it takes a difference for a copy that was away.
     const call = this.#replicas.call()
     for (const target of copies) await target.release(owner, id, call)
-    return copies.length > 0
+    return asked.some(({ known }) => known.tag === 'object' && known.owners?.includes(owner) === true)
+  }
+
+  async holdAll(owner: string, ids: readonly Address[]): Promise<HoldCounts> {
+    const only = this.#only
+    if (only !== undefined) return await only.holdAll(owner, ids)
+    const missing: Address[] = []
+    let written = 0
+    for (let at = 0; at < ids.length; at += TOGETHER) {
+      const outcomes = await Promise.all(
+        ids.slice(at, at + TOGETHER).map(async (id) => ({ id, outcome: await this.#holdOne(owner, id) })),
+      )
+      written += outcomes.filter(({ outcome }) => outcome === 'written').length
+      missing.push(...outcomes.flatMap(({ id, outcome }) => (outcome === 'missing' ? [id] : [])))
+    }
+    return { written, missing }
+  }
+
+  async releaseAll(owner: string, ids: readonly Address[]): Promise<number> {
+    const only = this.#only
+    if (only !== undefined) return await only.releaseAll(owner, ids)
+    let released = 0
+    for (let at = 0; at < ids.length; at += TOGETHER) {
+      const outcomes = await Promise.all(ids.slice(at, at + TOGETHER).map(async (id) => await this.release(owner, id)))
+      released += outcomes.filter((wasHeld) => wasHeld).length
+    }
+    return released
+  }
+
+  async #holdOne(owner: string, id: Address): Promise<'written' | 'held' | 'missing'> {
+    const { asked, copies } = await this.#copies(id)
+    if (copies.length === 0) return 'missing'
+    const isHeldAt = ({ target, known }: TargetAnswer): boolean =>
+      !copies.includes(target) || (known.tag === 'object' && known.owners?.includes(owner) === true)
+    // One copy too few is made by repair, and held as the others are.
+    if (asked.every(isHeldAt)) return 'held'
+    try {
+      await this.hold(owner, id)
+      return 'written'
+    } catch (error) {
+      if (isKind(error, 'NotFound')) return 'missing'
+      throw error
+    }
   }
 
   /** The only store there is. */

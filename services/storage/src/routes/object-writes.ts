@@ -1,12 +1,14 @@
 /** `PUT`, `POST` and `DELETE /o`: objects in and out. */
 import { storageApi } from '@cairn/api'
 import { type ContextOf, empty, json, type RequestContext, type RouteTable, route } from '@cairn/http'
+import { CairnError } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
-import { type Address, addressOf, type Scope } from '@cairn/wire'
+import { type Address, addressOf, parseAddress, type Scope } from '@cairn/wire'
 import { noSuchObject, objectTooLarge, otherBytes } from '../errors.ts'
 import { cutStream, cutWhole } from '../objects/body-chunks.ts'
 import { rememberedType } from '../objects/object-answer.ts'
 import type { ObjectPutResult } from '../objects/object-writer.ts'
+import type { TreeProgress } from '../objects/tree-holds.ts'
 import type { StorageParts } from '../parts.ts'
 import { PEER_NODE } from '../targets/peers-gate.ts'
 import { unsignedDelete } from '../targets/statements.ts'
@@ -14,13 +16,15 @@ import { copiesHeader, copyScope, olderCopy, ownersIn } from './copies.ts'
 
 // `/refs`: who keeps an object from being deleted.
 
-export function referenceRoutes({ objects, own, work }: StorageParts): RouteTable {
+export function referenceRoutes({ objects, own, work, treeHolds }: StorageParts): RouteTable {
   return [
     route({
       ...storageApi.holdObject,
       furtherScope: copyScope,
+      limits: { stream: isOfTree },
       handler: async (context) => {
         const { owner, address: id } = context.params
+        if (context.query.tree !== undefined) return await progressLines(treeHolds.hold(owner, id))
         const at = context.query.copy === undefined ? objects : own
         await work.write(async () => await at.hold(owner, id), context)
         return empty(204)
@@ -29,14 +33,52 @@ export function referenceRoutes({ objects, own, work }: StorageParts): RouteTabl
     route({
       ...storageApi.releaseObject,
       furtherScope: copyScope,
+      limits: { stream: isOfTree },
       handler: async (context) => {
         const { owner, address: id } = context.params
+        const { tree, keep = '' } = context.query
+        if (tree !== undefined) return await progressLines(treeHolds.release(owner, id, addressesIn(keep)))
         const at = context.query.copy === undefined ? objects : own
         await work.write<unknown>(async () => await at.release(owner, id), context)
         return empty(204)
       },
     }),
   ]
+}
+
+function isOfTree({ queryText }: { readonly queryText: string }): boolean {
+  return new URLSearchParams(queryText).has('tree')
+}
+
+const KEEP_MAX = 64
+
+function addressesIn(list: string): Address[] {
+  const all = list === '' ? [] : list.split(',')
+  if (all.length <= KEEP_MAX) return all.map((text) => parseAddress(text))
+  throw new CairnError('Malformed', `At most ${KEEP_MAX} trees can be kept.`)
+}
+
+/** What is told before the first step is told in the status; after it, a failure breaks the answer off. */
+async function progressLines(steps: AsyncGenerator<TreeProgress>): Promise<IngressResponse> {
+  const first = await steps.next()
+  return { status: 200, headers: ['Content-Type', 'application/x-ndjson'], body: linesOf(steps, first) }
+}
+
+async function* linesOf(
+  steps: AsyncGenerator<TreeProgress>,
+  first: IteratorResult<TreeProgress, void>,
+): AsyncGenerator<Uint8Array> {
+  let last: TreeProgress | undefined
+  for (let step = first; step.done !== true; step = await steps.next()) {
+    last = step.value
+    yield lineOf(step.value, {})
+  }
+  if (last !== undefined) yield lineOf(last, { done: true })
+}
+
+function lineOf({ objects, changed, missing, missingAddresses }: TreeProgress, more: object): Uint8Array {
+  const fields = { objects, changed, missing, missing_addresses: missingAddresses, ...more }
+  return new TextEncoder().encode(`${JSON.stringify(fields)}\n`)
 }
 
 /** Who asks for a hold needs the scope of holds as well. */
