@@ -5,14 +5,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url))
+export const REPOSITORY = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Why a test that needs the program cannot run; false when it can. */
-export function skipWithout(...programs: readonly string[]): string | false {
+function absentOf(programs: readonly string[]): string | undefined {
   const absent = programs.filter(
     (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).error !== undefined,
   )
-  return absent.length === 0 ? false : `tool absent: ${absent.join(', ')}`
+  return absent.length === 0 ? undefined : absent.join(', ')
+}
+
+/** Why a test that needs the programs cannot run; false when it can. Continuous integration installs them: `.ci/tools`. */
+export function skipWithout(...programs: readonly string[]): string | false {
+  const absent = absentOf(programs)
+  return absent === undefined ? false : `tool absent: ${absent}`
+}
+
+/** The same of programs that continuous integration may do without. */
+export function skipUnlessThere(...programs: readonly string[]): string | false {
+  const absent = absentOf(programs)
+  return absent === undefined ? false : `not installed: ${absent}`
 }
 
 export interface Said {
