@@ -79,3 +79,57 @@ test('P7: with the token of a peer alone nothing is deleted, and nothing that is
   assert.equal((await nodes.at('a').ask('GET', `/o/${held!}`)).status, 200)
   await nodes.stop()
 })
+
+test('P2: a node that was not away keeps what it has, however often a peer tells it to come back empty', async () => {
+  const nodes = await new LiarNodes().start()
+  await putAll(nodes)
+  await nodes.lie(8000, 'come back empty')
+  await nodes.sleep(3000)
+  await mustReadAll(nodes)
+  for (const name of nodes.names) assert.equal(nodes.at(name).parts.drives.all[0]?.emptied, 0)
+  await nodes.stop()
+})
+
+test('P3: no version that a peer tells stops puts or deletes, while it tells it or later, or after a restart', async () => {
+  for (const lies of [
+    ['a huge version'],
+    ['a huge counter'],
+    ['knows newer than every put', 'a huge counter'],
+    ['refuses every put'],
+  ] as const) {
+    const nodes = await new LiarNodes().start()
+    await putAll(nodes)
+    nodes.liar.tell(...lies)
+    const write = async (from: number): Promise<void> => {
+      for (let at = from; at < from + 4; at += 1)
+        for (const name of nodes.names) {
+          const body = noise(900, 1000 + at)
+          const { status, body: text } = await nodes.at(name).ask('POST', '/o', { body })
+          assert.ok(status < 300, `${lies[0]}: ${status} ${text.toString()}`)
+        }
+    }
+    await nodes.sleep(3000)
+    await write(0)
+    nodes.liar.tell()
+    for (const name of nodes.names) nodes.world.machine(name).crash()
+    await nodes.start()
+    await nodes.sleep(65_000)
+    await write(10)
+    assert.equal((await nodes.at('a').ask('DELETE', `/o/${IDS[0]!}`)).status, 204, lies[0])
+    await nodes.sleep(3000)
+    await mustReadAll(nodes, IDS.slice(1))
+    await nodes.stop()
+  }
+})
+
+test('P5: a claim of a newer copy hides none that an honest node has', async () => {
+  for (const lies of [['newer than everybody'], ['has it, and has no facts'], ['absent what it has']] as const) {
+    const nodes = await new LiarNodes().start()
+    await putAll(nodes)
+    nodes.liar.tell(...lies)
+    await mustReadAll(nodes)
+    await nodes.sleep(4000)
+    await mustReadAll(nodes)
+    await nodes.stop()
+  }
+})

@@ -1,5 +1,5 @@
 /** Objects over every target there is: the drives of this node, and its peers. */
-import { Breakers, Watch } from '@cairn/kernel'
+import { Breakers } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { checkDomains, type Erasure, type ErasureParts, erasureCodeOf, openErasure } from '../erasure/open-erasure.ts'
 import type { ChunkSource } from '../objects/object-reader.ts'
@@ -50,8 +50,8 @@ export function openReplication(
   const code = erasureCodeOf(config.current)
   if (code !== undefined) checkDomains(code, local.all, configured.length)
   const breakers = new Breakers(platform)
-  const late = new Watch(0)
-  const onVersion = (version: number): void => replicas.observe(version)
+  const late = new Set<string>()
+  const onVersion = (version: number): boolean => replicas.observe(version)
   const peers = openPeers(platform, configured, { breakers, gate, late, statements, onVersion })
   const targets: ObjectTarget[] = [...drives, ...peers]
   const remote = new RemoteObjects()
@@ -62,11 +62,12 @@ export function openReplication(
     copies: code === undefined ? durability.replication_factor : code.m + 1,
     allowsDegraded: () => config.current.durability.allow_degraded_writes,
     timeoutMs: placement.peer_timeout,
-    version: Math.max(0, ...drives.map(({ drive }) => lsnOf(drive))),
+    version: Math.max(gate.version, ...drives.map(({ drive }) => lsnOf(drive))),
     isExpired: (target) => isExpired(target, local, gate),
     signDelete: peers.length === 0 ? undefined : (id, version) => statements.signDelete(id, version),
     onDegraded: (id) => void repairs.tryRequest(id),
   })
+  const watched = { peers, breakers, gate, drives: local, late, highest: () => replicas.highestVersion }
   const hedging = createHedging(placement.hedge_delay)
   const isHedged = placement.hedged_reads
   const copyReader = new CopyReader(platform, replicas, {
@@ -100,7 +101,7 @@ export function openReplication(
       isExpired: (target) => isExpired(target, local, gate),
       stripes: erasure,
     }),
-    peers: new PeerWatch(platform, { peers, breakers, gate, drives: local, late, timeoutMs: placement.peer_timeout }),
+    peers: new PeerWatch(platform, { ...watched, timeoutMs: placement.peer_timeout }),
     objects: new ReplicatedObjects(replicas, remote),
     chunks,
     ownChunks,
@@ -113,13 +114,13 @@ export function openReplication(
 
 interface PeerParts extends Pick<PeerOptions, 'breakers' | 'statements' | 'onVersion'> {
   readonly gate: PeersGate
-  readonly late: Watch<number>
+  readonly late: Set<string>
 }
 
 function openPeers(platform: Platform, configured: readonly PeerSettings[], parts: PeerParts): PeerTarget[] {
   const { gate, late, ...options } = parts
   return configured.map((settings) => {
-    const onTooLate = (): void => late.set(late.value + 1)
+    const onTooLate = (): void => void late.add(settings.id)
     const onKey = (key: string): void => gate.introduced(settings.id, key)
     return new PeerTarget(platform, { ...options, settings, headers: () => gate.headers(), onTooLate, onKey })
   })

@@ -7,14 +7,22 @@
  *     delete ─▶ no copy is held, and fewer targets are away than a hold is on ─▶ one that has it agrees
  *              ─▶ every target that is up remembers it ─▶ told
  */
-import { type CairnError, Deadline, GenerationCache, toCairnError } from '@cairn/kernel'
+import { CairnError, Deadline, GenerationCache, toCairnError } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { referenced } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import { copiesAway, underReplicated } from '../errors.ts'
 import type { OwnCopies } from '../targets/own-copies.ts'
 import type { Deletion, KnownCopy, ObjectTarget, TargetCall, TargetIdentity, WriteOutcome } from '../targets/target.ts'
-import { createVersions, newestOf, nextVersion, observe, ownersOf, type VersionClock } from '../targets/version-core.ts'
+import {
+  createVersions,
+  newestOf,
+  nextVersion,
+  observe,
+  observeGiven,
+  ownersOf,
+  type VersionClock,
+} from '../targets/version-core.ts'
 import { chooseCopies, placementOrder } from './placement-core.ts'
 
 /** How often a write is begun again with a higher version. Each time it has heard of the highest there is. */
@@ -75,7 +83,7 @@ export class Replicas {
     this.isAlone = options.targets.length === 1
     this.copies = this.isAlone ? 1 : options.copies
     this.timeoutMs = options.timeoutMs
-    this.#versions = createVersions(options.version)
+    this.#versions = createVersions(options.version, platform.clock.now())
   }
 
   /** Every target, the one a copy should be on first at the head. */
@@ -92,8 +100,15 @@ export class Replicas {
     return { deadline: Deadline.after(this.#platform.clock, this.timeoutMs), signal }
   }
 
-  observe(version: number): void {
-    observe(this.#versions, version)
+  /** Follows a version that another node tells; false if it cannot be one. */
+  observe(version: number): boolean {
+    return observe(this.#versions, version, this.#platform.clock.now())
+  }
+
+  /** `Malformed` if another node gives a version that cannot be one. */
+  mustBePlausible(version: number): void {
+    if (!observeGiven(this.#versions, version, this.#platform.clock.now()))
+      throw new CairnError('Malformed', `The version ${version} is too far ahead of all others.`)
   }
 
   /** Told to peers, so that what one node does is not older than what another did before it. */
@@ -107,10 +122,12 @@ export class Replicas {
 
   /** Writes copies until there are enough. `under_replicated` if there cannot be, and that is not allowed. */
   async write(id: Address, put: (target: ObjectTarget, version: number) => Promise<WriteOutcome>): Promise<Written> {
+    const corrected = new Set<ObjectTarget>()
+    let floor = 0
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-      const outcome = await this.#attempt(id, nextVersion(this.#versions), put)
+      const outcome = await this.#attempt(id, nextVersion(this.#versions, floor), put, corrected)
       if (outcome.tag === 'made') return this.#written(id, outcome)
-      this.observe(outcome.version)
+      floor = Math.max(floor, outcome.version)
     }
     throw underReplicated(0, this.copies)
   }
@@ -120,14 +137,14 @@ export class Replicas {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       const asked = await this.ask(id)
       const newest = newestOf(asked.map(({ known }) => known))
-      if (newest.tag !== 'absent') this.observe(newest.version)
+      const floor = newest.tag === 'absent' ? 0 : newest.version
       // One that is away may be held: who deletes asks at least one of the copies that every hold is on. Where there is
       // one copy, this is it.
       if (newest.tag !== 'object' || this.copies > 1) this.mustReachEnough(asked)
       if (newest.tag !== 'object') return false
       const owners = ownersOf(asked.map(({ known }) => known))
       if (owners.length > 0) throw referenced(id, owners)
-      if (await this.#writeTombstones(id, asked, nextVersion(this.#versions))) return true
+      if (await this.#writeTombstones(id, asked, nextVersion(this.#versions, floor))) return true
     }
     throw underReplicated(0, this.copies)
   }
@@ -165,7 +182,13 @@ export class Replicas {
     if (away.size >= this.copies) throw copiesAway(away.size)
   }
 
-  async #attempt(id: Address, version: number, put: (target: ObjectTarget, version: number) => Promise<WriteOutcome>) {
+  /** `corrected` are the peers that have said once that they know a newer version; one that says so again is not believed. */
+  async #attempt(
+    id: Address,
+    version: number,
+    put: (target: ObjectTarget, version: number) => Promise<WriteOutcome>,
+    corrected: Set<ObjectTarget>,
+  ) {
     const order = this.#ordered(id)
     this.#mustBeEnough(chooseCopies(order, this.copies, ({ target }) => target.health().tag === 'up').length)
     const tried = new Set<ObjectTarget>()
@@ -179,7 +202,7 @@ export class Replicas {
       if (next.length === 0) break
       for (const { target } of next) tried.add(target)
       const outcomes = await Promise.allSettled(next.map(async ({ target }) => await put(target, version)))
-      const newer = this.#sort(next, outcomes, { stored, failures, domains })
+      const newer = this.#sort(next, outcomes, { stored, failures, domains, corrected })
       if (newer !== undefined) return { tag: 'newer', version: newer } satisfies PutAttempt
     }
     return { tag: 'made', stored, failures } satisfies PutAttempt
@@ -194,7 +217,12 @@ export class Replicas {
   #sort(
     targets: readonly PlacementCandidate[],
     outcomes: readonly PromiseSettledResult<WriteOutcome>[],
-    into: { readonly stored: WriteOutcome[]; readonly failures: CairnError[]; readonly domains: Set<string> },
+    into: {
+      readonly stored: WriteOutcome[]
+      readonly failures: CairnError[]
+      readonly domains: Set<string>
+      readonly corrected: Set<ObjectTarget>
+    },
   ): number | undefined {
     let newer: number | undefined
     for (const [at, outcome] of outcomes.entries()) {
@@ -206,9 +234,13 @@ export class Replicas {
         continue
       }
       const error = toCairnError(outcome.reason)
-      if (error.code === 'newer_version') newer = Math.max(newer ?? 0, Number(error.cause))
-      else if (isCallersFault(error)) throw error
+      const { target } = placed
+      const isNewer = error.code === 'newer_version' && !into.corrected.has(target) && this.observe(Number(error.cause))
+      if (isNewer) newer = Math.max(newer ?? 0, Number(error.cause))
+      // What a peer says of the request is no reason to refuse it: this node has looked at it.
+      else if (target.identity.kind === 'drive' && isCallersFault(error)) throw error
       else into.failures.push(error)
+      if (isNewer && target.identity.kind === 'peer') into.corrected.add(target)
       this.#platform.log.warn({ target: placed.id.slice(0, 8), error }, 'a copy was not made')
     }
     return newer
@@ -267,7 +299,8 @@ export class Replicas {
       // It has not heard yet who this node is.
       if (code === 'unsigned_delete') throw underReplicated(0, this.copies)
       if (code !== 'newer_version') throw error
-      this.observe(Number(cause))
+      // What cannot be a version is no newer one.
+      if (!this.observe(Number(cause))) throw error
       return false
     }
   }

@@ -4,7 +4,7 @@ import type { HoldCounts, ObjectFacts, ObjectStore } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import { partGone } from '../errors.ts'
 import type { ObjectCatalog } from '../objects/object-reader.ts'
-import type { ObjectTarget } from '../targets/target.ts'
+import type { KnownCopy, ObjectTarget } from '../targets/target.ts'
 import { newestOf } from '../targets/version-core.ts'
 import type { RemoteObjects } from './remote-objects.ts'
 import type { Replicas, TargetAnswer } from './replicas.ts'
@@ -162,8 +162,11 @@ export class ReplicatedObjects implements ObjectCatalog {
       return undefined
     }
     const failures: CairnError[] = []
-    for (const { target, known } of asked) {
-      if (known.tag !== 'object' || known.version !== newest.version) continue
+    const gone = newestOf(asked.map(({ known }) => (known.tag === 'tombstone' ? known : ABSENT)))
+    const deletedAt = gone.tag === 'tombstone' ? gone.version : 0
+    // Bytes under an address never differ: an older copy will do where who claims a newer one has none.
+    const copies = asked.filter(({ known }) => known.tag === 'object' && known.version >= deletedAt)
+    for (const { target, known } of copies.sort((a, b) => versionOf(b) - versionOf(a))) {
       try {
         const facts = await this.#factsAt({ target, known }, id)
         if (facts !== undefined) return facts
@@ -173,6 +176,7 @@ export class ReplicatedObjects implements ObjectCatalog {
     }
     const first = failures.find(({ kind }) => kind !== 'NotFound')
     if (first !== undefined) throw first
+    this.#replicas.mustReachEnough(asked)
     return undefined
   }
 
@@ -188,6 +192,12 @@ export class ReplicatedObjects implements ObjectCatalog {
     }
     return this.#remote.factsOf(facts, manifest)
   }
+}
+
+const ABSENT: KnownCopy = { tag: 'absent' }
+
+function versionOf({ known }: TargetAnswer): number {
+  return known.tag === 'absent' ? 0 : known.version
 }
 
 /** Where all that is left of an object are records that are damaged, there is one, and it is lost. A delete is one anywhere. */

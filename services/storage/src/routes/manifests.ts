@@ -72,7 +72,10 @@ async function putManifest(parts: StorageParts, context: CommitContext): Promise
   const beganAt = runtime.clock.now()
   const landing = parts.own.landing(query.object ?? upload)
   const place = query.copy === undefined ? parts.commitPlace(landing) : copyPlace(parts, landing, query)
-  if (query.copy !== undefined) parts.peersGate.admit(context.headers)
+  if (query.copy !== undefined) {
+    parts.peersGate.admit(context.headers)
+    parts.replication.replicas.mustBePlausible(query.copy)
+  }
   const outcome = await commits.commit({
     place,
     id,

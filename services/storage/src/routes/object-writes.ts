@@ -130,10 +130,11 @@ type CopyContext = ContextOf<typeof storageApi.putObject>
 
 /** A whole object from another node, for the drives of this one. */
 async function putCopy(parts: StorageParts, context: CopyContext, version: number): Promise<IngressResponse> {
-  const { own, work, peersGate, config } = parts
+  const { own, work, peersGate, config, replication } = parts
   const { params, query, body, headers, corrId } = context
   const { address: id } = params
   peersGate.admit(headers)
+  replication.replicas.mustBePlausible(version)
   const actual = addressOf(body)
   if (actual !== id) throw otherBytes(id, actual)
   const type = rememberedType(headers.get('content-type'))
@@ -154,6 +155,7 @@ async function removeCopy(parts: StorageParts, context: RemoveContext, version: 
   const { own, work, peersGate, statements, replication } = parts
   const { address: id } = context.params
   peersGate.admit(context.headers)
+  replication.replicas.mustBePlausible(version)
   const text = context.headers.get('x-cairn-statement')
   const believed = (): Uint8Array | undefined => statements.deleteIn(text, id, version)
   if (believed() === undefined && text !== undefined)

@@ -45,8 +45,8 @@ export interface PeerOptions {
   readonly headers: () => Readonly<Record<string, string>>
   /** It has counted us out: what this node holds cannot be believed. */
   readonly onTooLate: () => void
-  /** The highest version it knows of. */
-  readonly onVersion: (version: number) => void
+  /** A version it tells; false if it cannot be one. */
+  readonly onVersion: (version: number) => boolean
   /** It says that it signs with this key; throws if that cannot be. */
   readonly onKey: (key: string) => void
   readonly statements: Statements
@@ -66,7 +66,7 @@ export class PeerTarget implements ObjectTarget {
   readonly #platform: Platform
   readonly #client: CopyClient
   readonly #onTooLate: () => void
-  readonly #onVersion: (version: number) => void
+  readonly #onVersion: (version: number) => boolean
   readonly #onKey: (key: string) => void
   readonly #statements: Statements
   #state: PeerHealth = { tag: 'unknown' }
@@ -215,8 +215,10 @@ export class PeerTarget implements ObjectTarget {
 
   /** What may be gone by of what it says: a delete that no member has signed is not one, and something is unknown there. */
   #believed(id: Address | undefined, copy: RemoteCopy): KnownCopy {
-    if (copy.tag !== 'tombstone') return copy
+    if (copy.tag === 'absent') return copy
     const { tag, version } = copy
+    if (!this.#onVersion(version)) return { tag: 'absent', isPartial: true }
+    if (tag === 'object') return copy
     // Says nothing about the object: a copy too many that was dropped.
     if (version === 0) return { tag, version }
     const record = id === undefined ? undefined : this.#statements.deleteIn(copy.record, id, version)

@@ -1,5 +1,5 @@
 /** Looks after the peers: who is there, who was away for too long, and whether this node was. */
-import { type Breakers, Deadline, sleep, type Watch } from '@cairn/kernel'
+import { type Breakers, Deadline, sleep } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import type { Drives } from './drives.ts'
 import type { PeerTarget } from './peer-target.ts'
@@ -15,20 +15,20 @@ export interface PeerWatchOptions {
   readonly breakers: Breakers
   readonly gate: PeersGate
   readonly drives: Drives
-  /** Grows when a peer says that this node was away for too long. */
-  readonly late: Watch<number>
+  /** Peers that say that this node was away for too long, since this was last looked at. */
+  readonly late: Set<string>
   readonly timeoutMs: number
+  /** The highest version of this node. */
+  readonly highest: () => number
 }
 
 export class PeerWatch {
   readonly #platform: Platform
   readonly #options: PeerWatchOptions
-  #lateSeen: number
 
   constructor(platform: Platform, options: PeerWatchOptions) {
     this.#platform = platform
     this.#options = options
-    this.#lateSeen = options.late.value
   }
 
   get count(): number {
@@ -37,23 +37,25 @@ export class PeerWatch {
 
   /** Asks every peer whether it is there; says whether that has changed for any. */
   async round(signal: AbortSignal): Promise<boolean> {
-    const { peers, breakers, gate, late, drives, timeoutMs } = this.#options
+    const { peers, breakers, gate, late, drives, timeoutMs, highest } = this.#options
     const { clock, log } = this.#platform
     const call = { deadline: Deadline.after(clock, Math.min(ANSWER_MS, timeoutMs)), signal }
     const changes = await Promise.all(peers.map(async (peer) => await peer.probe(call)))
     breakers.sweep()
-    await gate.tick((node) => peers.some((peer) => peer.identity.id === node && peer.health().tag === 'up'))
-    if (late.value !== this.#lateSeen) {
-      this.#lateSeen = late.value
-      log.error(
-        {},
-        'this node was away for longer than its peers remember deletes: it begins empty, and is filled again',
-      )
-      await drives.beginEmpty()
-      await gate.renew()
-      return true
+    const isUp = (node: string): boolean =>
+      peers.some((peer) => peer.identity.id === node && peer.health().tag === 'up')
+    await gate.tick(isUp, highest())
+    const saidBy = new Set(late)
+    late.clear()
+    if (!gate.mustBeginEmpty(saidBy)) {
+      if (saidBy.size > 0)
+        log.warn({ peers: [...saidBy] }, 'peers say that this node has to come back empty; too few, or it was not away')
+      return changes.includes(true)
     }
-    return changes.includes(true)
+    log.error({}, 'this node was away for longer than its peers remember deletes: it begins empty, and is filled again')
+    await drives.beginEmpty()
+    await gate.renew()
+    return true
   }
 
   /** Asks the peer of this name who it is: it may have said something signed before this node heard of its key. */

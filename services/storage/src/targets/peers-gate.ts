@@ -7,6 +7,9 @@
  *
  * After a partition each side has counted the other out. The one with fewer nodes gives way; of two alike, the one
  * whose name is later.
+ *
+ * A node that is told to come back empty does so only if its own record says that it was away, and most of those it
+ * lost say so too: what one of them says empties nobody.
  */
 import { CairnError } from '@cairn/kernel'
 import { type Platform, readSmallJson, replaceSmallJson } from '@cairn/platform'
@@ -21,6 +24,12 @@ const KEYS_MAX = 4
 const peersFile = z.strictObject({
   /** Of this node: a new one says that it began empty. */
   life: z.string(),
+  /** This node was away from most of the others for longer than deletes are kept, in this life. */
+  was_away: z.boolean().optional(),
+  /** The highest version that this node has issued or followed. */
+  version: z.number().min(0).optional(),
+  /** When this was written down, by the wall clock: how long the node was off is seen from it. */
+  saved_at: z.number().optional(),
   peers: z.record(
     z.string(),
     z.strictObject({
@@ -72,8 +81,14 @@ export class PeersGate {
 
   static async open(platform: Platform, options: GateOptions): Promise<PeersGate> {
     const read = await readSmallJson(platform.disk, `${options.directory}/${NAME}`, peersFile)
-    const file = read.tag === 'read' ? read.value : { life: newLife(platform), peers: {} }
-    return new PeersGate(platform, options, file)
+    const file: PeersFile = read.tag === 'read' ? read.value : { life: newLife(platform), peers: {} }
+    const offMs = platform.clock.wall() - (file.saved_at ?? Number.POSITIVE_INFINITY)
+    return new PeersGate(platform, options, offMs > options.keepMs ? { ...file, was_away: true } : file)
+  }
+
+  /** The highest version that was written down. */
+  get version(): number {
+    return this.#file.version ?? 0
   }
 
   /** Who this node is, for its requests to others. */
@@ -138,7 +153,7 @@ export class PeersGate {
   }
 
   /** Time passes; those that were not reached in it were away. */
-  async tick(isUp: (node: string) => boolean): Promise<void> {
+  async tick(isUp: (node: string) => boolean, version: number): Promise<void> {
     const now = this.#platform.clock.now()
     const passedMs = now - this.#tickedAt
     this.#tickedAt = now
@@ -154,12 +169,27 @@ export class PeersGate {
         this.#platform.log.warn({ node }, 'a peer was away for too long to be believed')
       this.#set(node, { ...known, away_ms: awayMs, is_expired: isExpired })
     }
+    this.#file = { ...this.#file, version }
+    if (2 * this.#expired.length > this.#options.peers.length) this.#file = { ...this.#file, was_away: true }
     if (now - this.#savedAt >= SAVE_MS) await this.#save()
   }
 
-  /** This node has begun empty. */
+  /** Whether this node has to come back empty, given which peers say that it was away for too long. */
+  mustBeginEmpty(saidBy: ReadonlySet<string>): boolean {
+    // Those that began empty themselves since have forgotten what they knew, and have no say.
+    const voters = this.#expired.length > 0 ? this.#expired : this.#options.peers
+    return this.#file.was_away === true && 2 * voters.filter((node) => saidBy.has(node)).length > voters.length
+  }
+
+  get #expired(): readonly string[] {
+    return this.#options.peers.filter((node) => this.isExpired(node))
+  }
+
+  /** This node has begun empty: it learns from the others, whatever it thought of them. */
   async renew(): Promise<void> {
-    this.#file = { ...this.#file, life: newLife(this.#platform) }
+    const peers = Object.entries(this.#file.peers).map(([node, known]) => [node, { ...known, is_expired: false }])
+    const { version } = this.#file
+    this.#file = { life: newLife(this.#platform), version, peers: Object.fromEntries(peers) as PeersFile['peers'] }
     await this.#save()
   }
 
@@ -169,7 +199,7 @@ export class PeersGate {
 
   /** This node and those it has not counted out. */
   get #company(): number {
-    return 1 + this.#options.peers.filter((node) => !this.isExpired(node)).length
+    return 1 + this.#options.peers.length - this.#expired.length
   }
 
   #set(node: string, state: PeerState): void {
@@ -183,7 +213,8 @@ export class PeersGate {
   async #save(): Promise<void> {
     this.#savedAt = this.#platform.clock.now()
     try {
-      await replaceSmallJson(this.#platform.disk, `${this.#options.directory}/${NAME}`, this.#file)
+      const file = { ...this.#file, saved_at: this.#platform.clock.wall() }
+      await replaceSmallJson(this.#platform.disk, `${this.#options.directory}/${NAME}`, file)
     } catch (error) {
       this.#platform.log.warn({ error }, 'what is known of the peers was not written down')
     }
