@@ -35,7 +35,20 @@ const GROUPS: readonly { readonly title: string; readonly words: readonly string
   { title: 'Map tiles', words: ['pack'] },
   {
     title: 'Operate a node',
-    words: ['start', 'stop', 'status', 'doctor', 'peers', 'scrub', 'repair', 'backup', 'config', 'bench', 'completion'],
+    words: [
+      'start',
+      'stop',
+      'status',
+      'open',
+      'doctor',
+      'peers',
+      'scrub',
+      'repair',
+      'backup',
+      'config',
+      'bench',
+      'completion',
+    ],
   },
   { title: 'Keys and tokens', words: ['key', 'token'] },
 ]

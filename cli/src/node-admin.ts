@@ -21,7 +21,15 @@ import { unixUrl } from '@cairn/transport'
 import { type Audience, parseDuration, type Scope } from '@cairn/wire'
 import { type CommandContext, dataPath } from './command.ts'
 import { Credentials, NOT_SHOWN } from './credentials.ts'
-import { type AnswerReader, readConfig, readDone, readReloaded, readStatus, textField } from './node-answers.ts'
+import {
+  type AnswerReader,
+  numberField,
+  readConfig,
+  readDone,
+  readReloaded,
+  readStatus,
+  textField,
+} from './node-answers.ts'
 
 /** What may be asked of a new token. */
 export interface MintBody {
@@ -159,6 +167,15 @@ export class NodeAdmin {
   async mint(body: MintBody): Promise<{ readonly token: string }> {
     const read: AnswerReader<string> = (value) => textField(value, 'token')
     return { token: await this.#ask({ operation: 'mint', method: 'POST', path: 'admin/tokens', body, read }) }
+  }
+
+  /** A code that signs in to the console once, and where. */
+  async signInCode(): Promise<{ readonly code: string; readonly url: string; readonly expiresInS: number }> {
+    const read: AnswerReader<{ code: string; url: string; expiresInS: number }> = (value) => {
+      const expiresInS = numberField(value, 'expires_in_s')
+      return { code: textField(value, 'code'), url: textField(value, 'url'), expiresInS }
+    }
+    return await this.#ask({ operation: 'open', method: 'POST', path: 'admin/console/code', read })
   }
 
   async rotate(): Promise<{ readonly kid: string }> {

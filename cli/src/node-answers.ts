@@ -25,6 +25,12 @@ export function textField(value: unknown, name: string): string {
   throw badAnswer(`has no text ${name}`)
 }
 
+export function numberField(value: unknown, name: string): number {
+  const number = fieldsOf(value)[name]
+  if (typeof number === 'number') return number
+  throw badAnswer(`has no number ${name}`)
+}
+
 /** For answers that say nothing but that it was done. */
 export function readDone(value: unknown): true {
   fieldsOf(value)

@@ -82,6 +82,17 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./node.ts')).status,
   },
   {
+    name: 'open',
+    summary: 'Open the console in the browser, signed in.',
+    operands: [],
+    options: [{ name: 'print', does: 'Print the address that signs in, once, instead of opening it.' }],
+    examples: [
+      { line: 'cairn open', does: 'in the browser of this machine' },
+      { line: 'cairn open --print', does: 'the address, good for ten minutes, such as for an SSH tunnel' },
+    ],
+    load: async () => (await import('./open.ts')).open,
+  },
+  {
     name: 'doctor',
     summary: 'Check whether a node can run well here, with a remedy for each problem. Needs no running node.',
     operands: [],

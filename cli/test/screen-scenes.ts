@@ -89,6 +89,7 @@ async function nodeUrl(stage: ScreenStage): Promise<string> {
 
 async function storing(stage: ScreenStage): Promise<void> {
   await stage.show(['status'], { title: 'status' })
+  await stage.show(['open', '--print'], { title: 'open' })
   await stage.show(['doctor', '--config', stage.path('cairn.toml')], { title: 'doctor' })
   await stage.show(['put', stage.path('site/index.html')], { title: 'put' })
   await stage.show(['put', stage.path('site')], { title: 'put a directory' })

@@ -34,6 +34,8 @@ export interface ReadyFacts {
   readonly startedInMs: number
   /** Only in amnesia, where there is no file to read it from. */
   readonly token: string | undefined
+  /** Signs in to the console, once; only where a person reads it at a terminal. */
+  readonly signInUrl: string
 }
 
 export interface ReadyEvent {
@@ -47,7 +49,7 @@ export interface ReadyEvent {
   readonly started_in_ms: number
 }
 
-export function banner({ status, nodeVersion, startedInMs, token }: ReadyFacts): string {
+export function banner({ status, nodeVersion, startedInMs, token, signInUrl }: ReadyFacts): string {
   const width = Math.max(8, ...status.services.map(({ name }) => name.length))
   const services = status.services.flatMap(({ name, ready, missing, concerns, summary }) => [
     `  ${ready && concerns.length === 0 ? '✔' : '…'} ${name.padEnd(width)}  ${ready ? summary : `waiting for ${missing.join(', ')}`}`,
@@ -62,6 +64,7 @@ export function banner({ status, nodeVersion, startedInMs, token }: ReadyFacts):
     '',
     ...services,
     ...(services.length === 0 ? [] : ['']),
+    `  Console  ${signInUrl}`,
     `  Node     ${url}`,
     `  Data     ${data.padEnd(24)} ${where}`.trimEnd(),
     ...(token === undefined ? [] : [`  Token    ${token}`]),
@@ -119,6 +122,9 @@ export async function runNode(options: StartOptions, watcher: NodeWatcher): Prom
     nodeVersion: process.versions.node,
     startedInMs: machine.node.platform.clock.now(),
     token: flags.amnesia ? await node.adminToken() : undefined,
+    signInUrl: watcher.isTerminal
+      ? `${node.consoleUrl()}#signin=${node.console.sessions.mintCode().code}`
+      : node.consoleUrl(),
   })
   notifyServiceManager(host.environment, (error) => {
     if (error !== undefined)

@@ -16,7 +16,7 @@ import {
   type ServiceModule,
   type StartedService,
 } from '@cairn/http'
-import { Bus, CairnError, openQueue, type Queue, type StopReport, sleep, Watch } from '@cairn/kernel'
+import { Bus, CairnError, type LiveTopology, openQueue, type Queue, type StopReport, sleep, Watch } from '@cairn/kernel'
 import {
   type ConfigRow,
   type ConfigSchemas,
@@ -30,11 +30,17 @@ import type { Audience, Scope } from '@cairn/wire'
 import type { ApiDocument, ApiService } from './api-page.ts'
 import { BackupLocks } from './backup-locks.ts'
 import type { NodeConfig } from './config.ts'
+import { LiveFeed, type NodeNow, queuesOf } from './console/live.ts'
+import { ConsolePage } from './console/page.ts'
+import type { ConsoleParts } from './console/routes.ts'
+import { ConsoleSessions } from './console/sessions.ts'
+import { TrafficHistory } from './console/traffic.ts'
 import type { NodeMachine } from './machine.ts'
 import { type NodeControl, type NodeStatus, nodeRoutes } from './routes.ts'
 import {
   type Called,
   calledBy,
+  isCalled,
   openServiceClients,
   type ServiceAccess,
   type Stoppable,
@@ -57,6 +63,7 @@ export interface NodeParts {
 
 interface Started extends StartedService<ServiceConfig> {
   readonly name: string
+  readonly topology: LiveTopology
 }
 
 export class CairnNode implements NodeControl {
@@ -67,6 +74,8 @@ export class CairnNode implements NodeControl {
   readonly #accesses: ServiceAccess[] = []
   readonly #endpoints: ServiceEndpoints
   readonly backupLocks: BackupLocks
+  readonly console: ConsoleParts
+  readonly #traffic = new TrafficHistory()
   readonly #stopOrder = new Watch<'none' | 'drain' | 'abort'>('none')
   readonly #reloads: Queue<ReloadSource>
   /** Only what every service says about itself. */
@@ -87,6 +96,22 @@ export class CairnNode implements NodeControl {
       nodeConfig: () => this.#config(),
       listenConfig: (name) => parts.store.config(name).current as ServiceConfig,
     })
+    const { clock, random } = platform
+    this.console = {
+      page: new ConsolePage(),
+      sessions: new ConsoleSessions({ clock, random, keys: parts.keys }),
+      live: new LiveFeed({
+        clock,
+        now: async () => await this.#now(),
+        buses: () => this.#running().flatMap(({ running: { events } }) => (events === undefined ? [] : [events])),
+      }),
+      url: () => this.consoleUrl(),
+      target: (name) => {
+        const here = this.#running().find((service) => service.name === name)
+        if (here !== undefined) return { ingress: here.running.ingress }
+        return { remote: isCalled(name) ? this.#endpoints.endpointFor(name) : undefined }
+      },
+    }
   }
 
   /** Starts every service, then the node's own port, and asks each of them; whatever fails, nothing keeps running. */
@@ -156,6 +181,12 @@ export class CairnNode implements NodeControl {
     return { ...common, elsewhere, urls: this.#own?.urls ?? [], data: data.path, kept: !amnesia }
   }
 
+  /** Where people open the console. */
+  consoleUrl(): string {
+    const url = this.#own?.urls.find((place) => place.startsWith('http')) ?? ''
+    return `${url.replace(/\/\/(?:127\.0\.0\.1|\[::1\]|0\.0\.0\.0|\[::\])(?=:|$)/, '//localhost')}/`
+  }
+
   async reload(): Promise<ReloadOutcome> {
     return await this.#reload('admin')
   }
@@ -165,8 +196,7 @@ export class CairnNode implements NodeControl {
   }
 
   api(): readonly ApiService[] {
-    const own = this.#own === undefined ? [] : [{ name: 'node', running: this.#own }]
-    return [...this.#services, ...own].map(({ name, running: { ingress, urls } }) => {
+    return this.#running().map(({ name, running: { ingress, urls } }) => {
       return {
         name,
         document: JSON.parse(ingress.apiText()) as ApiDocument,
@@ -192,6 +222,20 @@ export class CairnNode implements NodeControl {
       await data.writeAdminToken(bundle)
       return bundle
     })
+  }
+
+  /** Every service of this process, and the node itself. */
+  #running(): { readonly name: string; readonly running: RunningService<ServiceConfig> }[] {
+    return [...this.#services, ...(this.#own === undefined ? [] : [{ name: 'node', running: this.#own }])]
+  }
+
+  async #now(): Promise<NodeNow> {
+    const { clock } = this.#parts.machine.node.platform
+    const { uptime_ms: uptimeMs, ...status } = await this.status()
+    // To the second: two readings of two clocks are never the same.
+    const startedAt = Math.round((clock.wall() - uptimeMs) / 1000) * 1000
+    const queues = this.#services.flatMap(({ name, topology }) => queuesOf(name, topology))
+    return { status, started_at: startedAt, queues, traffic: this.#traffic.report() }
   }
 
   async #probe(service: string, url: string): Promise<void> {
@@ -246,7 +290,7 @@ export class CairnNode implements NodeControl {
     }
     const started = await startNamed(module, host)
     this.#follow(module.name, started.running, platform)
-    return { name: module.name, ...started }
+    return { name: module.name, topology: platform.topology, ...started }
   }
 
   /** Nothing for a service that calls no other. */
@@ -302,6 +346,16 @@ export class CairnNode implements NodeControl {
             await sleep(platform.clock, NODE_TOPOLOGY.timeouts.watch.ms, { signal: draining })
           }
         })
+        supervisor.start('traffic-watcher', async ({ draining }) => {
+          for (;;) {
+            for (const {
+              name,
+              running: { ingress },
+            } of this.#running())
+              this.#traffic.look(name, ingress.traffic)
+            await sleep(platform.clock, NODE_TOPOLOGY.timeouts.traffic.ms, { signal: draining })
+          }
+        })
         const events = this.#events
         return { routes: nodeRoutes(this, platform.clock, events), events }
       },
@@ -324,8 +378,7 @@ export class CairnNode implements NodeControl {
   }
 
   #stoppable(): Stoppable[] {
-    const all = [...this.#services, ...(this.#own === undefined ? [] : [{ name: 'node', running: this.#own }])]
-    return all.map(({ name, running }) => {
+    return this.#running().map(({ name, running }) => {
       const { drain_deadline: drainDeadlineMs } = this.#parts.store.config(name).current as ServiceConfig
       return { name, drainDeadlineMs, stop: async (together) => await running.stop(together) }
     })

@@ -8,6 +8,7 @@ import { AUDIENCES, type Caveat, SCOPES, type Scope } from '@cairn/wire'
 import { z } from 'zod'
 import { type ApiService, apiPage } from './api-page.ts'
 import type { BackupLocks } from './backup-locks.ts'
+import { type ConsoleParts, consoleRoutes } from './console/routes.ts'
 import type { TokenKeys } from './token-keys.ts'
 
 export interface NodeStatus {
@@ -50,6 +51,7 @@ export interface NodeControl {
   readonly keys: Pick<TokenKeys, 'mint' | 'describe' | 'revoke'>
   readonly backupLocks: Pick<BackupLocks, 'hold' | 'release'>
   rotateKeys(): Promise<string>
+  readonly console: ConsoleParts
 }
 
 /** A compaction that is under way is waited for. */
@@ -121,6 +123,7 @@ export function nodeRoutes(control: NodeControl, clock: Clock, events: EventBus)
         throw new CairnError('Conflict', detail, { code: 'config_refused' })
       },
     }),
+    ...consoleRoutes(control.console),
     ...backupLockRoutes(control),
     ...tokenRoutes(control, clock),
     eventsRoute(clock, events),

@@ -76,6 +76,10 @@ const CLIENTS = { storage: storageClient, registry: registryClient, index: index
 /** A service that others call. */
 export type Called = keyof typeof CLIENTS
 
+export function isCalled(name: string): name is Called {
+  return Object.hasOwn(CLIENTS, name)
+}
+
 /** For each service, the ones it calls and the scopes it has there. What is not listed is not granted. */
 const GRANTS: Partial<Record<Audience, Partial<Record<Called, readonly Scope[]>>>> = {
   registry: { storage: ['storage:write', 'storage:hold'] },

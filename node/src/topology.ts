@@ -24,6 +24,11 @@ export const NODE_TOPOLOGY = defineTopology({
       criticality: 'important',
       does: 'Asks services of other processes whether they are ready, and takes over keys that another process changed.',
     },
+    'traffic-watcher': {
+      count: 1,
+      criticality: 'important',
+      does: 'Notes every ten seconds how much each service had to do, for the last 15 minutes of the console.',
+    },
     threads: {
       count: 'cores − 1, and one process',
       criticality: 'critical',
@@ -79,7 +84,7 @@ export const NODE_TOPOLOGY = defineTopology({
     config: { from: ['reloader'], to: ['config-reloader', 'listener'], does: 'The configuration in force.' },
     shutdown: {
       from: ['signals'],
-      to: ['listener', 'reloader', 'neighbour-watcher', 'config-reloader'],
+      to: ['listener', 'reloader', 'neighbour-watcher', 'traffic-watcher', 'config-reloader'],
       does: 'The phase of the shutdown, level-triggered.',
     },
   },
@@ -89,6 +94,8 @@ export const NODE_TOPOLOGY = defineTopology({
   timeouts: {
     drain_deadline: { ms: 3000, key: 'node.drain_deadline', does: 'How long accepted work may take to finish.' },
     watch: { ms: 1000, does: 'Time between two looks at services and keys that other processes have.' },
+    traffic: { ms: 10_000, does: 'Time between two looks at what the services had to do; 90 of them are kept.' },
+    live: { ms: 1000, does: 'Time between two looks of an open console at the events, and half of that at the node.' },
     probe: { ms: 2000, does: 'How long a service may take to be ready before it counts as started without.' },
   },
 })

@@ -92,6 +92,10 @@ export const REASONS: ReadonlyMap<string, Reason> = new Map<string, Reason>([
   ['@octokit/webhooks-methods', { licence: 'MIT', why: "GitHub's own signer and verifier, to hold ours against." }],
   ['@slack/bolt', { licence: 'MIT', why: "Slack's own verifier, to hold ours against." }],
   ['@subspace/reed-solomon-erasure.wasm', { licence: 'MIT', why: 'Reed–Solomon by others, to hold ours against.' }],
+  [
+    'lit',
+    { licence: 'BSD-3-Clause', why: 'Draws the console: templates that cannot inject, in 6 kB, without a build.' },
+  ],
   ['libp2p', { licence: LIBP2P, why: 'Connections, streams and peers below the hash table; loaded on first use.' }],
   ['maplibre-gl', { licence: 'BSD-3-Clause', why: 'The map that must draw our tiles, in a browser under test.' }],
   ['playwright-core', { licence: 'Apache-2.0', why: 'Drives a real browser in tests.' }],

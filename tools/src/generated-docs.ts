@@ -10,7 +10,7 @@ import { renderAlerts } from './alerts.ts'
 import { renderDashboard } from './dashboard.ts'
 import { renderDependencies } from './dependencies.ts'
 import type { GeneratedDoc } from './golden.ts'
-import { SERVICE_DOCS, topologyPage } from './service-docs.ts'
+import { API_FOREWORD, SERVICE_DOCS, topologyPage } from './service-docs.ts'
 
 function page(title: string, intro: string, body: string): string {
   return `# ${title}\n\n${intro}\n\n${body}`
@@ -56,5 +56,6 @@ export const GENERATED_DOCS: readonly GeneratedDoc[] = [
   { output: 'docs/generated/topology-node.md', render: () => topologyPage(NODE_TOPOLOGY) },
   { output: 'deploy/prometheus/alerts.yml', render: () => renderAlerts() },
   { output: 'deploy/grafana/cairn.json', render: renderDashboard },
+  { output: 'docs/API/README.md', render: () => API_FOREWORD },
   ...SERVICE_DOCS,
 ]

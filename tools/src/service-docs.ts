@@ -36,9 +36,14 @@ interface Described {
 /** The reserve of a journal alone is two segments. */
 const MEMORY_BYTES = 256 * 1024 * 1024
 
-const PROBLEMS = `Every answer that is not 2xx or 3xx is \`application/problem+json\` with one of the codes below; 429 and 503 say when to come
+export const API_FOREWORD = `# API
+
+Of [storage](storage.md), [registry](registry.md), [index](index.md), [edge](edge.md), [interop](interop.md) and the [node](node.md).
+
+Every answer that is not 2xx or 3xx is \`application/problem+json\` with one of the codes below; 429 and 503 say when to come
 back, and 401 and 403 by their codes what is wrong with the token. What is asked of no route is answered 400 if its path is
-not in plain form, 404, or 405 for a method the path does not have. The operator's routes \`/healthz\`, \`/readyz\`, \`/metrics\`, \`/version\`, \`/openapi.json\` and \`/debug/topology\` are the same in every service.`
+not in plain form, 404, or 405 for a method the path does not have. The operator's routes \`/healthz\`, \`/readyz\`, \`/metrics\`, \`/version\`, \`/openapi.json\` and \`/debug/topology\` are the same in every service. A route of no lane runs at once, on the request.
+`
 
 const SERVICES: readonly Described[] = [
   {
@@ -125,8 +130,9 @@ export const SERVICE_TOPOLOGIES: readonly Topology[] = SERVICES.map(({ topology 
 const NODE: Described = {
   name: 'node',
   about: NODE_ABOUT,
-  intro: `The process itself: what runs in it, its configuration, its keys. Everything but the API reference asks for
-\`node:admin\`. The command line asks through the socket in the data directory.`,
+  intro: `The process itself: what runs in it, its configuration, its keys. Everything but the API reference and the
+console asks for \`node:admin\`. The command line asks through the socket in the data directory; a page of the console shows
+its session, which two halves open: a cookie, and the header \`X-Cairn-Session\`.`,
   topology: NODE_TOPOLOGY,
   metrics: {},
   codes: {},
@@ -143,6 +149,20 @@ const NODE: Described = {
       rotateKeys: uncalled,
       keys: { mint: uncalled, describe: uncalled, revoke: uncalled },
       backupLocks: { hold: uncalled, release: uncalled },
+      console: {
+        page: { document: uncalled, file: uncalled },
+        sessions: {
+          mintCode: uncalled,
+          signIn: uncalled,
+          of: uncalled,
+          list: uncalled,
+          revoke: uncalled,
+          facts: uncalled,
+        },
+        live: { stream: uncalled },
+        url: uncalled,
+        target: uncalled,
+      },
     }
     const events = new Bus(platform, NODE_TOPOLOGY)
     const table = nodeRoutes(control, platform.clock, events)
@@ -196,7 +216,8 @@ async function apiPage(service: Described): Promise<string> {
   const { name, intro, codes } = service
   return await withRoutes(
     service,
-    (table) => `# API of ${name}\n\n${intro}\n\n${PROBLEMS}\n\n${renderRoutes(table, codes)}`,
+    (table) =>
+      `# API of ${name}\n\n${intro} [What holds for every service](README.md) is not repeated.\n\n${renderRoutes(table, codes)}`,
   )
 }
 

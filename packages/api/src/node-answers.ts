@@ -43,3 +43,21 @@ export const reloaded = z.object({
 
 /** Root keys, without the secrets. */
 export const rootKeys = z.array(z.object({ kid: z.string(), state: z.string(), not_after: z.nullable(z.number()) }))
+
+/** The code of a sign-in to the console: it works once. */
+export const signInCode = z.object({ code: z.string(), expires_in_s: count, url: z.string() })
+
+const session = {
+  id: z.string(),
+  /** Unix milliseconds. */
+  since: count,
+  last_used: count,
+  expires_at: count,
+  /** Who it may act as: all of the node, or what the token it was opened with allows. */
+  by: z.enum(['code', 'token']),
+}
+
+/** A new session: the cookie is one half of what opens it, `proof` the other, sent as a header. */
+export const openedSession = z.object({ ...session, proof: z.string() })
+export const currentSession = z.object(session)
+export const sessions = z.array(z.object(session))

@@ -5,7 +5,7 @@ export { type ApiTitle } from './docs/openapi.ts'
 export { capabilityAuthorizer, NO_CAPABILITIES } from './pipeline/authorizer.ts'
 export { type IngressConfig, ingressSection, type ListenConfig, listenKeys } from './pipeline/config.ts'
 export { Ingress, type IngressOptions, type SiteHosts, type WorkLane } from './pipeline/ingress.ts'
-export { INGRESS_METRICS } from './pipeline/metrics.ts'
+export { INGRESS_METRICS, latencyLimitMs, type Traffic } from './pipeline/metrics.ts'
 export { type OpsSource, type ReadyFields } from './pipeline/ops-routes.ts'
 export {
   type ContextOf,

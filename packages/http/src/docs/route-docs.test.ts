@@ -88,7 +88,7 @@ test('the Markdown table has one line for each route', () => {
     /\| `POST` \| `\/admin\/pin\/:address` \| `index:pin` \| work \| Pins\. \| 200 \| .*404 `not_found`/,
   )
   assert.ok(!lines.at(-1)?.includes('`draining`'), 'said once')
-  assert.match(text, /\| inline, stream on request \|/)
+  assert.match(text, /\| stream on request \|/)
 })
 
 for (const [name, rows] of [

@@ -38,7 +38,9 @@ export function renderRoutes(routes: RouteTable, codes: ProblemStyle['codes'] = 
   return `${above}${table(head, rows)}\n`
 }
 
+/** `inline` goes without saying. */
 function laneOf({ lane, limits }: Route): string {
-  if (limits?.stream === undefined || limits.stream === false) return lane
-  return limits.stream === true ? `${lane}, stream` : `${lane}, stream on request`
+  const own = lane === 'inline' ? [] : [lane]
+  if (limits?.stream === undefined || limits.stream === false) return own.join('')
+  return [...own, limits.stream === true ? 'stream' : 'stream on request'].join(', ')
 }

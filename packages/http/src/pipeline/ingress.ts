@@ -34,6 +34,7 @@ import { Admission } from './admission.ts'
 import { type Authorizer, authorize } from './authorizer.ts'
 import type { IngressConfig } from './config.ts'
 import { Exchange } from './exchange.ts'
+import type { Traffic } from './metrics.ts'
 import { isLocalOnly, isNeverRefused, type OpsSource, opsRoutes } from './ops-routes.ts'
 import { defineRoutes, type RequestContext, type Route, type RouteTable } from './route.ts'
 import { type FoundRoute, Router, type ServedRoute } from './router.ts'
@@ -124,6 +125,11 @@ export class Ingress {
   routeOf(method: string, target: string): Route | undefined {
     const match = this.#router.find(method, target.replace(/[?#].*$/, ''))
     return match.tag === 'found' ? match.served.route : undefined
+  }
+
+  /** What there was to do since the start. */
+  get traffic(): Readonly<Traffic> {
+    return this.#answers.traffic
   }
 
   /** New limits, for every request that comes from now on. */

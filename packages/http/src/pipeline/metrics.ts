@@ -37,6 +37,31 @@ export class RequestMeter {
   }
 }
 
+/** Two buckets for each doubling of the time, the first up to 0.05 ms. */
+const LATENCY_BUCKETS = 48
+const LATENCY_FIRST_MS = 0.05
+
+/** How many requests there were since the start, and how long they took: for a look at the node, by the node itself. */
+export class Traffic {
+  requests = 0
+  /** Of them, those that failed by our doing. */
+  errors = 0
+  /** By how long they took; of each bucket, `latencyLimitMs` is the most. */
+  readonly latencies = new Uint32Array(LATENCY_BUCKETS)
+
+  note(status: number, elapsedMs: number): void {
+    this.requests += 1
+    if (status >= 500) this.errors += 1
+    const bucket = elapsedMs <= LATENCY_FIRST_MS ? 0 : Math.ceil(2 * Math.log2(elapsedMs / LATENCY_FIRST_MS))
+    const at = Math.min(bucket, LATENCY_BUCKETS - 1)
+    this.latencies[at] = (this.latencies[at] ?? 0) + 1
+  }
+}
+
+export function latencyLimitMs(bucket: number): number {
+  return LATENCY_FIRST_MS * 2 ** (bucket / 2)
+}
+
 /** One line for each request, or for a part of them; failures of ours are never left out. */
 export class AccessLog {
   readonly #runtime: Runtime

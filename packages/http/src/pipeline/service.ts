@@ -136,6 +136,8 @@ export interface RunningService<C extends ServiceConfig> {
   readonly health: Health
   readonly ingress: Ingress
   readonly urls: readonly string[]
+  /** What `/events` hands on. */
+  readonly events?: EventBus | undefined
   /** For `ConfigStore.follow`. */
   rebind(next: C): Promise<Rebinding>
   /** Drains and closes; every call returns the outcome of the first. */
@@ -225,6 +227,10 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
 
   get urls(): readonly string[] {
     return this.#listeners.urls
+  }
+
+  get events(): EventBus | undefined {
+    return this.#parts.events
   }
 
   async open(): Promise<void> {

@@ -3,6 +3,7 @@ import { CairnError, ERRORS } from '@cairn/kernel'
 import type { IngressResponse, RequestMessage } from '@cairn/transport'
 import { PROBLEM_MEDIA_TYPE, problemOf } from '@cairn/wire'
 import type { RequestHeaders } from '../request/request-headers.ts'
+import { problemPage } from './problem-page.ts'
 
 const JSON_HEADERS: readonly string[] = ['Content-Type', 'application/json']
 
@@ -24,23 +25,27 @@ const RETRY_AFTER_MS = 1000
 export interface ProblemExtras {
   readonly fields?: Readonly<Record<string, unknown>>
   readonly headers?: readonly string[]
+  /** A person reads it in a browser: the same content as a page. */
+  readonly isPage?: boolean
 }
 
 /** Makes the answer to a refusal or a failure, with everything its status demands. */
 export function problem(
   error: CairnError,
   corrId: string,
-  { fields, headers = [] }: ProblemExtras = {},
+  { fields, headers = [], isPage = false }: ProblemExtras = {},
 ): IngressResponse & { readonly body: string } {
   const told = withRetryTime(error)
   const body = problemOf(told, corrId)
-  const all = ['Content-Type', PROBLEM_MEDIA_TYPE, 'Cache-Control', 'no-store', ...headers]
+  const page = isPage ? problemPage(body) : undefined
+  const type = page?.headers ?? ['Content-Type', PROBLEM_MEDIA_TYPE]
+  const all = [...type, 'Cache-Control', 'no-store', ...headers]
   if (body.retry_after !== undefined) all.push('Retry-After', String(body.retry_after))
   if (told.status === 401) all.push('WWW-Authenticate', `Bearer realm="cairn", error="${told.code}"`)
   return {
     status: told.status,
     headers: all,
-    body: JSON.stringify(fields === undefined ? body : { ...body, ...fields }),
+    body: page?.body ?? JSON.stringify(fields === undefined ? body : { ...body, ...fields }),
   }
 }
 

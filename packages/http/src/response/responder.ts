@@ -5,10 +5,11 @@ import { type IngressResponse, isStream } from '@cairn/transport'
 import { RATE_CAP } from '../pipeline/admission.ts'
 import type { IngressConfig } from '../pipeline/config.ts'
 import type { Exchange } from '../pipeline/exchange.ts'
-import { AccessLog, NO_ROUTE, RequestMeter } from '../pipeline/metrics.ts'
+import { AccessLog, NO_ROUTE, RequestMeter, Traffic } from '../pipeline/metrics.ts'
 import { BODY_CAP } from '../request/body.ts'
 import { crossOriginHeaders, guardedHeaders } from '../request/cross-origin.ts'
 import { type CompletedResponse, problem } from './message.ts'
+import { isForPerson } from './problem-page.ts'
 
 /** What a service changes about the problems of its ingress. */
 export interface ProblemStyle {
@@ -32,6 +33,7 @@ export class Responder {
   readonly #style: ProblemStyle
   readonly #log: AccessLog
   readonly #meter: RequestMeter
+  readonly traffic = new Traffic()
   #origins: readonly string[]
 
   constructor(runtime: Runtime, shutdown: Shutdown, config: IngressConfig, style: ProblemStyle) {
@@ -68,7 +70,7 @@ export class Responder {
     if (known.status === 415) headers.push('Accept-Encoding', CODINGS.join(', '))
     const { reasonHeader } = this.#style
     if (reasonHeader !== undefined) headers.push(reasonHeader, known.code)
-    return problem(known, exchange.corrId, { headers })
+    return problem(known, exchange.corrId, { headers, isPage: isForPerson(exchange.method, exchange.headers) })
   }
 
   #named(error: CairnError): CairnError {
@@ -110,6 +112,7 @@ export class Responder {
     const { served, method, startedAt } = exchange
     const now = clock.now()
     this.#log.note(exchange, status, now - startedAt, bytesOut)
+    if (served?.route.lane !== 'ops') this.traffic.note(status, now - startedAt)
     if (served !== undefined) this.#meter.note(served, status, now - startedAt, now)
     else metrics.count('http_requests_total', { route: NO_ROUTE, method: knownMethod(method), status: String(status) })
   }
