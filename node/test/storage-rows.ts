@@ -150,11 +150,18 @@ const MANIFESTS: readonly Row[] = [
   row('GET /m/{address}', `/m/${NOWHERE}`, {}, 404, 'not_found'),
 ]
 
+const TREE_DONE = {
+  answers: { 'content-type': 'application/x-ndjson' },
+  gives: ({ body }: CurlAnswer) => assert.match(body.toString(), /"objects":1,.*"done":true\}\n$/),
+}
+
 const REFERENCES: readonly Row[] = [
   row('PUT /refs/{owner}/{address}', `/refs/mailbox/${SMALL_ID}`, {}, 204, NOTHING),
   row('PUT /refs/{owner}/{address}', `/refs/mailbox/${NOWHERE}`, {}, 404, 'not_found'),
   row('DELETE /o/{address}', `/o/${SMALL_ID}`, {}, 409, 'referenced'),
   row('DELETE /refs/{owner}/{address}', `/refs/mailbox/${SMALL_ID}`, {}, 204, NOTHING),
+  row('PUT /refs/{owner}/{address}', `/refs/mailbox/${SMALL_ID}?tree`, {}, 200, TREE_DONE),
+  row('DELETE /refs/{owner}/{address}', `/refs/mailbox/${SMALL_ID}?tree`, {}, 200, TREE_DONE),
   row('DELETE /o/{address}', `/o/${SMALL_ID}`, {}, 204, NOTHING),
   row('DELETE /o/{address}', `/o/${SMALL_ID}`, {}, 404, 'not_found'),
 ]
@@ -174,9 +181,8 @@ const COPIES: readonly Row[] = [
   row('GET /copies/{address}', `/copies/${LARGE_ID}`, {}, 200, { answers: { 'content-type': 'application/json' } }),
   row('GET /copies/{address}', `/copies/${NOWHERE}`, {}, 404, 'not_found'),
   row('PUT /o/{address}', `/o/${SMALL_ID}?copy=7`, { body: SMALL }, 201),
-  row('DELETE /o/{address}', `/o/${SMALL_ID}?copy=7`, {}, 409, 'newer_version'),
-  row('DELETE /o/{address}', `/o/${SMALL_ID}?copy=8`, {}, 204, NOTHING),
-  row('PUT /o/{address}', `/o/${SMALL_ID}?copy=7`, { body: SMALL }, 409, 'newer_version'),
+  row('DELETE /o/{address}', `/o/${SMALL_ID}?copy=8`, {}, 409, 'unsigned_delete'),
+  row('DELETE /o/{address}', `/o/${SMALL_ID}`, {}, 204, NOTHING),
   row('PUT /o/{address}', `/o/${SMALL_ID}?copy=7`, { body: SMALL, bearer: 'another scope' }, 403, 'scope_missing'),
   row('GET /c', '/c?limit=1', {}, 200, { answers: { 'content-type': 'application/json' } }),
   row('DELETE /c/{address}', `/c/${SMALL_ID}`, {}, 204, NOTHING),
