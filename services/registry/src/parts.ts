@@ -30,6 +30,7 @@ import { CommandIntake } from './intake.ts'
 import type { Anchor } from './tasks/checkpointor.ts'
 import { type Committed, Committer, EXPIRED_KEPT_MS } from './tasks/committer.ts'
 import { DeepVerifier } from './tasks/deep-verifier.ts'
+import { NameHolder } from './tasks/name-holder.ts'
 import { Pruner } from './tasks/pruner.ts'
 import { Publisher } from './tasks/publisher.ts'
 import { SignedKeeper } from './tasks/signed-keeper.ts'
@@ -72,6 +73,8 @@ export interface RegistryParts {
   readonly intake: CommandIntake
   readonly audit: RegistryAudit
   readonly storage: StorageClient | undefined
+  /** Absent where there is no storage. */
+  readonly nameHolder: NameHolder | undefined
   /** Whether this registry may sign, and how one from a backup comes to. */
   readonly custody: Custody
   readonly committer: Committer
@@ -225,6 +228,7 @@ function joinParts(
     intake,
     audit,
     storage,
+    nameHolder: storage && new NameHolder(platform, { storage, ledger: reads, archive, published, directory }),
     custody,
     committer: new Committer(platform, { ...queues, log, writer, ledger, signer, published, audit, custody, reach }),
     publisher,
@@ -250,11 +254,8 @@ function joinParts(
     isForgetful: platform.disk instanceof MemoryDisk,
     close: async () => {
       // Queues that were never opened to requests are closed here; closing twice is closing once.
-      intake.abort()
-      retention.abort()
-      committed.close()
-      publisher.close()
-      events.close()
+      for (const queue of [intake, retention]) queue.abort()
+      for (const each of [committed, publisher, events]) each.close()
       await writeDown(platform, { custody, keeper, saveHead })
       await log.close()
     },

@@ -20,6 +20,7 @@ export function startTasks(
   supervisor.start('signed-keeper', parts.keeper.run)
   supervisor.start('pruner', parts.pruner.run)
   supervisor.start('deep-verifier', parts.verifier.run)
+  if (parts.nameHolder !== undefined) supervisor.start('name-holder', parts.nameHolder.run)
   if (breakers !== undefined) supervisor.start('breaker-janitor', breakerJanitor(platform, [breakers]))
   supervisor.start(
     'health-gate',

@@ -40,6 +40,12 @@ export const REGISTRY_TOPOLOGY = defineTopology({
       criticality: 'important',
       does: 'Reads the log again from the drive, in slices of at most 10 ms, and names the first entry that is wrong.',
     },
+    'name-holder': {
+      count: 1,
+      criticality: 'important',
+      only: 'with a storage',
+      does: 'Holds in storage what names and open proposals mean, and releases what they mean no more.',
+    },
     'health-gate': {
       count: 1,
       criticality: 'important',

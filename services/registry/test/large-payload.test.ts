@@ -14,7 +14,7 @@ const ITEMS = Array.from({ length: 900 }, (_, at) => named(`large-${at}@1`, `${a
 const PAYLOAD = { items: ITEMS }
 
 /** What the registry asks of storage, in the order it does. */
-class Shelf implements Pick<StorageClient, 'put' | 'hold'> {
+class Shelf implements Pick<StorageClient, 'put' | 'hold' | 'holdTree'> {
   readonly asked: string[] = []
   readonly objects = new Map<Address, Uint8Array>()
   isDown = false
@@ -31,6 +31,12 @@ class Shelf implements Pick<StorageClient, 'put' | 'hold'> {
     this.#mustBeUp()
     this.asked.push(`hold ${owner} ${this.objects.has(address)}`)
     await Promise.resolve()
+  }
+
+  /** What the names of the payload mean; another test is about that. */
+  readonly holdTree: StorageClient['holdTree'] = async () => {
+    this.#mustBeUp()
+    return await Promise.resolve({ objects: 1, changed: 1, missing: 0, missingAddresses: [] })
   }
 
   #mustBeUp(): void {

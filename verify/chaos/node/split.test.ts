@@ -1,5 +1,6 @@
 /** One node in five processes, from one configuration and one data directory. */
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { SystemClock, sleep } from '@cairn/kernel'
 import { freePorts } from '@cairn/platform/testing'
@@ -108,6 +109,17 @@ describe('five processes', () => {
       assert.ok(CLOCK.now() < until, (await outcome()).join(' '))
       await sleep(CLOCK, 50)
     }
+  })
+
+  test('what a name means is not deleted by anybody: the refusal names the name', async () => {
+    await writeFile(`${home.path}/page.txt`, 'held by its name')
+    const address = (await cairn('put', '-q', `${home.path}/page.txt`)).data.trim()
+    const proposal = (await cairn('name', 'propose', '-q', 'page@1.0', address)).data.trim()
+    await cairn('name', 'approve', '-q', proposal)
+    assert.equal((await cairn('name', 'commit', '-q', proposal)).code, 0)
+    const { code, words } = await cairn('rm', address)
+    assert.equal(code, 8, words)
+    assert.match(words, /page@1\.0/)
   })
 
   test('when one is killed the others go on and say so; started again it has lost nothing', async () => {

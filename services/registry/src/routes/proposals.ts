@@ -1,6 +1,7 @@
 /** Proposals: opening one, and looking at those that are open. */
 
 import { registryAnswers } from '@cairn/api'
+import type { CallContext } from '@cairn/clients'
 import { json, type RouteTable, route } from '@cairn/http'
 import { judgeQuorum, type LogIdentity, MAX_LEAF_BYTES, parseProposalRequest, signingInput } from '@cairn/names'
 import { canonicalJson } from '@cairn/wire'
@@ -35,6 +36,8 @@ export function proposalRoutes(parts: RegistryParts): RouteTable {
         const apart = await storeApart(parts, context, request)
         const { payload, payload_b3, supersede, proposal_id: id } = request
         const command: Command = { tag: 'propose', payload, payload_b3, supersede, apart, id }
+        // Held before anybody hears of it: what a signer looks at must be what a commit will mean.
+        using _held = await parts.nameHolder?.expect(payload.items, callOf(context))
         const answer = (await askCommitter(parts, context, command)) as ProposedAnswer
         return json(202, answer, [...NO_STORE, 'Location', `/registry/proposals/${answer.proposal_id}`])
       },
@@ -44,16 +47,20 @@ export function proposalRoutes(parts: RegistryParts): RouteTable {
   ]
 }
 
+function callOf({ deadline, corrId, signal }: RegistryRequestContext): CallContext {
+  return { deadline, corrId, signal }
+}
+
 /** A payload too large for a log entry goes to storage, and is held there, before the log says anything of it. */
 async function storeApart(
   { storage }: RegistryParts,
-  { deadline, corrId, signal }: RegistryRequestContext,
+  request: RegistryRequestContext,
   { payload, payload_b3 }: ReturnType<typeof parseProposalRequest>,
 ): Promise<Uint8Array | undefined> {
   const bytes = canonicalJson(payload)
   if (bytes.length <= MAX_LEAF_BYTES - LEAF_FRAME_BYTES) return undefined
   if (storage === undefined) throw needsStorage(payload_b3, MAX_LEAF_BYTES)
-  const context = { deadline, corrId, signal }
+  const context = callOf(request)
   await storage.put(bytes, 'application/json', context)
   await storage.hold(HOLDER, payload_b3, context)
   return bytes

@@ -24,13 +24,19 @@ export function readyFields(parts: RegistryParts, query: string): ReadyFields {
   const write = why === undefined ? { write_ready: true } : { write_ready: false, degraded: true, write_problem: why }
   const isAsked = new URLSearchParams(query).get('class') === 'write'
   const refused = why !== undefined && isAsked ? { ready: false, missing: ['log_writable'] } : {}
-  return { ...refused, ...write, ...damage(parts), version, head_b3: hash }
+  return { ...refused, ...write, ...damage(parts), ...content(parts), version, head_b3: hash }
 }
 
 /** What is wrong with the log itself, as the deep verifier or the start found it: an operator must hear of it. */
 function damage({ verifier }: RegistryParts): Readonly<Record<string, unknown>> {
   const { bad } = verifier.report()
   return bad === null ? {} : { degraded: true, log_problem: `Entry ${bad.index}: ${bad.why}` }
+}
+
+/** Names whose content is not here are a concern, not a reason to send nobody. */
+function content({ nameHolder }: RegistryParts): Readonly<Record<string, unknown>> {
+  const problem = nameHolder?.problem
+  return problem === undefined ? {} : { degraded: true, names_available: false, names_problem: problem }
 }
 
 /** Keeps the gauges up to date. */
