@@ -25,6 +25,7 @@ sweep_interval = "300ms"
 `
 const CHURN = 12
 const FILES_MAX = 3
+const DRAWS_MAX = 30
 /** Of the rounds, those that may also damage what nothing else knows. */
 const NEEDED_SHARE = 0.15
 const SIZES = [1, 300, 1024, 1025, 8000, 40_000, 65_536, 65_537, 140_000]
@@ -150,7 +151,9 @@ export class Campaign implements AsyncDisposable {
     const isNeededDue = this.#random.next() < NEEDED_SHARE
     const targets = targetsOf(this.#node.data).filter((file) => isNeededDue || file.class === 'copy')
     const wounds: Wound[] = []
-    for (let left = 1 + this.#below(FILES_MAX); left > 0; left -= 1) {
+    const due = 1 + this.#below(FILES_MAX)
+    // Not every file can be damaged in every way: it is drawn again.
+    for (let draws = 0; draws < DRAWS_MAX && wounds.length < due; draws += 1) {
       const indexed = targets.filter(({ path }) => path.startsWith('storage/') && INDEX_FILE.test(path))
       const isIndexDue = indexed.length > 0 && this.#random.next() < INDEX_SHARE
       const target = this.#pick(isIndexDue ? indexed : targets)
