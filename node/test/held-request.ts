@@ -15,7 +15,9 @@ export interface Held {
 
 /** A node with a request it has accepted and cannot answer before the rest of its body comes. */
 export async function heldRequest(home: Home, options: StartOptions = {}): Promise<Held> {
-  const node = home.start({ args: ['--port-base', '0'], ...options })
+  // As long as it may be: a busy machine takes its time between a signal and the rest of the body.
+  const environment = { CAIRN__NODE__DRAIN_DEADLINE: '5s', ...options.environment }
+  const node = home.start({ args: ['--port-base', '0'], ...options, environment })
   const url = (await node.ready()).urls['node']![0]!
   const headers = { ...(await bearer(home.path)), 'content-type': 'application/json' }
   const { request, answer } = await holdRequest(url, '/admin/tokens', { headers, body: BODY })

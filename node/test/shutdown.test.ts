@@ -33,7 +33,10 @@ test('services in front are served by those behind them until they are done', as
   await using home = await Home.make()
   await writeFile(`${home.path}/cairn.toml`, WITH_GITHUB)
   const args = ['--port-base', '0', '--config', 'cairn.toml']
-  const node = home.start({ args, environment: { GITHUB_SECRET: SECRET, CAIRN__STORAGE__DRAIN_DEADLINE: '1s' } })
+  // The requests are held longer than storage may drain; all else has the time of a busy machine.
+  const deadlines = { CAIRN__STORAGE__DRAIN_DEADLINE: '1s', CAIRN__INTEROP__DRAIN_DEADLINE: '5s' }
+  const environment = { GITHUB_SECRET: SECRET, ...deadlines, CAIRN__INTEROP__INGRESS__REQUEST_TIMEOUT: '30s' }
+  const node = home.start({ args, environment })
   const { urls } = await node.ready()
   const [interop, storage] = [urls['interop']![0]!, urls['storage']![0]!]
   const hook = JSON.stringify({ zen: 'Finish what you start.' })
@@ -78,7 +81,7 @@ test('the ports stay open for the lame duck, and a second signal ends it', async
 
 test('a second signal ends what is under way, and the exit code says so', async () => {
   await using home = await Home.make()
-  const { node, url, answer } = await heldRequest(home, { environment: { CAIRN__NODE__DRAIN_DEADLINE: '5s' } })
+  const { node, url, answer } = await heldRequest(home)
   node.signal('SIGINT')
   await isDraining(url)
   node.signal('SIGINT')

@@ -22,6 +22,9 @@ const OBJECTS = 20
 const STALLED_MS = 750
 /** So many rounds may be repeated because the machine stood still. */
 const STALLS_MAX = 10
+/** A request has 2 s: where the case itself takes so much of them, a failure may be the machine's, and it is played again. */
+const BUDGET_MS = 1500
+const ATTEMPTS_MAX = 3
 
 /** GitHub's are UUIDs. */
 function deliveryOf(n: number): string {
@@ -191,29 +194,42 @@ acceptance(
   'stopping: a webhook and a put that are under way are answered, though the rest of them comes later',
   { finding: 'seed-coverage 1' },
   async (world) => {
-    const node = await world.startNode(NODE)
-    const { interop, storage } = node.urls
-    const hook = JSON.stringify({ zen: 'Finish what you start.' })
-    const signature = createHmac('sha256', SECRET).update(hook).digest('hex')
-    const held = await Promise.all([
-      hold(interop, '/webhooks/github', hook, {
-        'content-type': 'application/json',
-        'x-github-event': 'ping',
-        'x-github-delivery': deliveryOf(0),
-        'x-hub-signature-256': `sha256=${signature}`,
-      }),
-      hold(interop, '/put', JSON.stringify({ payload: btoa('under way') }), {
-        'content-type': 'application/json',
-        authorization: `Bearer ${await node.adminToken()}`,
-      }),
-    ])
-    node.signal('SIGTERM')
-    await until(world, async () => (await node.request('storage', '/readyz')).status === 503)
-    assert.equal((await fetch(`${storage}/o/b3:${'0'.repeat(64)}`)).status, 503)
-    assert.deepEqual(await Promise.all(held.map(async ({ finish }) => await finish())), [202, 202])
-    assert.deepEqual(await node.exited, { code: 0, signal: null })
+    for (let attempt = 1; ; attempt += 1) {
+      const node = await world.startNode(NODE)
+      const begunAt = performance.now()
+      try {
+        await stopUnderWay(world, node)
+        return
+      } catch (error) {
+        if (performance.now() - begunAt <= BUDGET_MS || attempt >= ATTEMPTS_MAX) throw error
+      }
+      await node.kill()
+    }
   },
 )
+
+async function stopUnderWay(world: World, node: RunningNode): Promise<void> {
+  const { interop, storage } = node.urls
+  const hook = JSON.stringify({ zen: 'Finish what you start.' })
+  const signature = createHmac('sha256', SECRET).update(hook).digest('hex')
+  const held = await Promise.all([
+    hold(interop, '/webhooks/github', hook, {
+      'content-type': 'application/json',
+      'x-github-event': 'ping',
+      'x-github-delivery': deliveryOf(0),
+      'x-hub-signature-256': `sha256=${signature}`,
+    }),
+    hold(interop, '/put', JSON.stringify({ payload: btoa('under way') }), {
+      'content-type': 'application/json',
+      authorization: `Bearer ${await node.adminToken()}`,
+    }),
+  ])
+  node.signal('SIGTERM')
+  await until(world, async () => (await node.request('storage', '/readyz')).status === 503)
+  assert.equal((await fetch(`${storage}/o/b3:${'0'.repeat(64)}`)).status, 503)
+  assert.deepEqual(await Promise.all(held.map(async ({ finish }) => await finish())), [202, 202])
+  assert.deepEqual(await node.exited, { code: 0, signal: null })
+}
 
 /** A request that was let in and waits for the rest of its body. */
 async function hold(url: string, path: string, body: string, headers: Record<string, string>) {

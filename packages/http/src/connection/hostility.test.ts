@@ -10,7 +10,7 @@ import type { RawClient } from '../test/raw-client.ts'
 import { ECHO, NOTE } from '../test/routes.ts'
 
 /** Every test has its own server, and most of their time is spent waiting for it. */
-const TIMEOUT = { timeout: 10_000, concurrency: 4 }
+const TIMEOUT = { timeout: 30_000, concurrency: 4 }
 
 const SECURED: Route = route({
   method: 'POST',
@@ -346,7 +346,7 @@ describe('messages that two readers could understand differently', TIMEOUT, () =
   })
 })
 
-describe('connections without end', { timeout: 30_000 }, () => {
+describe('connections without end', { timeout: 60_000 }, () => {
   test('10 000 connections from one address: it keeps 256 and a few that are told why, others are served', async () => {
     await using server = await hostile({ config: { max_connections_per_address: 256, header_timeout: '30s' } })
     let most = 0

@@ -16,7 +16,7 @@ import { RawClient } from '../test/raw-client.ts'
 import { ECHO, UPLOAD } from '../test/routes.ts'
 import { serveNode } from './node-listener.ts'
 
-const TIMEOUT = { timeout: 10_000 }
+const TIMEOUT = { timeout: 30_000 }
 const HEAD = 'Host: localhost\r\n'
 
 /** Several times what the system's buffers hold. */

@@ -7,7 +7,7 @@ import { HELLO } from '../test/fixture.ts'
 import { listening, until } from '../test/listening.ts'
 import { ECHO } from '../test/routes.ts'
 
-const TIMEOUT = { timeout: 10_000 }
+const TIMEOUT = { timeout: 30_000 }
 const HEAD = 'Host: localhost\r\n'
 const GET = `GET /hello HTTP/1.1\r\n${HEAD}\r\n`
 const POST = `POST /echo HTTP/1.1\r\n${HEAD}Content-Length: 5\r\n\r\nhello`

@@ -26,7 +26,7 @@ import {
   type WorkQueue,
 } from './service.ts'
 
-const TIMEOUT = { timeout: 15_000 }
+const TIMEOUT = { timeout: 30_000 }
 const HEAD = 'Host: localhost\r\n'
 
 const SCHEMA = z.strictObject({ ...listenKeys(0), ingress: ingressSection(), drain_deadline: z.number().default(2000) })

@@ -175,7 +175,7 @@ test('a line that no other follows is written soon', async () => {
   const code = `${SCRIPT}; setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'ignore', 'pipe'] })
   try {
-    const [line] = (await once(child.stderr, 'data', { signal: AbortSignal.timeout(10_000) })) as [Buffer]
+    const [line] = (await once(child.stderr, 'data', { signal: AbortSignal.timeout(60_000) })) as [Buffer]
     assert.equal(String(line), 'the last line\n')
   } finally {
     child.kill('SIGKILL')
