@@ -18,6 +18,7 @@ const NODELESS: readonly string[] = [
   'pack verify',
   'hook add',
   'completion',
+  'hash',
 ]
 
 /** `path` gives a file that is there, or, for a name it does not know, one that is not. */
@@ -25,8 +26,10 @@ export function commandLines(path: (name: string) => string): ReadonlyMap<string
   const operands: Readonly<Record<string, readonly string[]>> = {
     stop: [],
     status: [],
+    open: ['--print'],
     doctor: [],
     put: [path('file')],
+    publish: [path('file'), 'site@1.0'],
     get: [ADDRESS, '-o', path('copy'), '--force'],
     ls: [],
     rm: [ADDRESS],

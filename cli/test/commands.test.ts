@@ -46,6 +46,7 @@ const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly
     data: /^verdict +sound\nlines +0 lines read\nanchored +to 0 of 0, .*\nhead +b3:0+\nnot checked +.*\n$/,
   },
   'name pending': { args: [], data: /^$/ },
+  open: { args: ['--print'], data: /^http:\/\/\S+#signin=\S+\n$/ },
   'pack ls': { args: [], data: /^$/ },
   bench: {
     args: ['--size', '1KiB', '--time', '10ms'],
@@ -54,7 +55,7 @@ const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly
   completion: { args: ['bash'], data: /^_cairn\(\) \{[\s\S]*complete -o default -F _cairn cairn\n$/ },
 }
 
-/** Those with tests of their own: below, in storing.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, registry-adopt.test.ts, backup.test.ts, bridges.test.ts, lost-journal.test.ts and packs.test.ts. */
+/** Those with tests of their own: below, in storing.test.ts, publish.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, registry-adopt.test.ts, backup.test.ts, bridges.test.ts, lost-journal.test.ts and packs.test.ts. */
 const ELSEWHERE: readonly string[] = [
   'start',
   'stop',
@@ -62,6 +63,8 @@ const ELSEWHERE: readonly string[] = [
   'backup create',
   'backup restore',
   'rm',
+  'hash',
+  'publish',
   'key new',
   'verify-proof',
   ...['propose', 'approve', 'commit', 'show', 'log'].map((verb) => `name ${verb}`),

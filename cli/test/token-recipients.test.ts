@@ -22,7 +22,7 @@ const UNAUTHORIZED: Answer = {
 const SERVICES = ['storage', 'index', 'registry', 'edge', 'interop', 'node']
 
 /** What nobody may do without a token is not even asked for without one. */
-const TOKEN_FIRST = ['backup create', 'config reload', 'token mint', 'token rotate', 'token revoke']
+const TOKEN_FIRST = ['open', 'backup create', 'config reload', 'token mint', 'token rotate', 'token revoke']
 
 let directory = ''
 let lines: ReadonlyMap<string, readonly string[]> = new Map()
