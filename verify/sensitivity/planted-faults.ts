@@ -322,7 +322,7 @@ const INTEROP: readonly PlantedFault[] = [
     id: 'replay-keys-not-carried',
     name: 'replay keys go with the segment they lie in',
     file: 'services/interop/src/domain/ledger.ts',
-    find: "if (keys.length > 0) records.push({ tag: 'replay-keys', keys })",
+    find: 'if (this.keys.isIn(segment)) await this.#writeRun()',
     replace: '',
     expects: 'simulator',
   },
