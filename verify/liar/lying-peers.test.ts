@@ -133,3 +133,29 @@ test('P5: a claim of a newer copy hides none that an honest node has', async () 
     await nodes.stop()
   }
 })
+
+test('P4: a peer that says yes and keeps nothing is caught and named, and what it was given is copied to others', async () => {
+  const nodes = await new LiarNodes().start()
+  nodes.liar.tell('copies without bytes')
+  await putAll(nodes)
+  await nodes.sleep(15_000)
+  for (const name of nodes.names) {
+    const node = nodes.at(name)
+    const report = (await node.ask('GET', '/admin/durability')).fields()
+    assert.match(JSON.stringify(report['places']), /It says that it has copies, and does not have them/, name)
+    const known = await nodes.world.run(node.parts.own.known(IDS))
+    assert.deepEqual(new Set(known.map(({ tag }) => tag)), new Set(['object']), `${name} has a copy of each`)
+  }
+  nodes.liar.tell()
+  for (const name of nodes.names) {
+    assert.equal((await nodes.at(name).ask('POST', '/admin/scrub')).status, 202)
+    assert.equal((await nodes.at(name).ask('POST', '/admin/repair')).status, 202)
+  }
+  await nodes.sleep(10_000)
+  for (const name of nodes.names) {
+    const { full, objects, proved } = nodes.at(name).parts.replication.plan.last!
+    assert.deepEqual({ full, proved }, { full: objects, proved: 2 }, 'every copy is proved by this node itself')
+  }
+  await mustReadAll(nodes)
+  await nodes.stop()
+})

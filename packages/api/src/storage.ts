@@ -351,7 +351,7 @@ export const requestRepair = contract({
   ...admin,
   method: 'POST',
   path: '/admin/repair',
-  summary: 'Plans repairs now: of one object, or, without a body, of whatever the planner finds.',
+  summary: 'Plans repairs now: of one object, or, without a body, of whatever the planner finds. Peers that were caught in a lie get another chance then.',
   body: z.strictObject({ address: address.optional() }).optional(),
   responses: { 202: { description: 'The planner is at work.', schema: answers.queuedRepair } },
   errors: { not_found: 404, ...READ_ERRORS },

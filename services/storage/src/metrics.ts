@@ -23,7 +23,7 @@ export const STORAGE_METRICS = {
   integrity_fail_total: {
     type: 'counter',
     labels: ['reason'],
-    help: 'Chunks here that were not what their address says (`checksum`), answers of peers that were not what they said (`header_mismatch`), and coded bodies past their cap (`decompress_cap`).',
+    help: 'Chunks here that were not what their address says (`checksum`), answers of peers that were not what they said (`header_mismatch`), copies that a peer says it has and has not (`false_claim`), and coded bodies past their cap (`decompress_cap`).',
   },
   hedged_reads_total: { type: 'counter', labels: [], help: 'Reads that were late and asked of a second copy as well.' },
   peer_auth_fail_total: { type: 'counter', labels: [], help: 'Requests to peers that refused our token.' },

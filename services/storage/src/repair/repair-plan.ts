@@ -9,11 +9,14 @@ import { type Address, digestOf, toHex } from '@cairn/wire'
 import type { StripeCode } from '../erasure/stripe-core.ts'
 import type { StripePlanner } from '../erasure/stripe-repair.ts'
 import type { KnownCopy, ObjectTarget, SettledDeletes } from '../targets/target.ts'
+import { Challenges } from './challenges.ts'
 import { ObjectRepairs, type ObjectRepairsOptions } from './object-repairs.ts'
 import { dropOf, isShare, judge, type RepairStep, type TargetFacts } from './repair-core.ts'
 import type { RepairQueue } from './repair-queue.ts'
 
 const PAGE = 256
+const CHALLENGES_AT_ONCE = 8
+const ABSENT: KnownCopy = { tag: 'absent' }
 /** Deletes that everybody knows of; past it they are remembered longer than they need to be. */
 const SETTLED_MAX = 100_000
 /** Copies that somebody else does not hold yet; past it they wait for a later round. */
@@ -81,6 +84,7 @@ export class RepairPlan {
   readonly #platform: Platform
   readonly #options: RepairPlanOptions
   readonly #repairs: ObjectRepairs
+  readonly #challenges: Challenges
   /** Copies that lacked a hold in the last round, and since when. */
   #unheld = new Map<string, number>()
   #last: RoundReport | undefined
@@ -89,6 +93,8 @@ export class RepairPlan {
     this.#platform = platform
     this.#options = options
     this.#repairs = new ObjectRepairs(platform, options)
+    const { replicas } = options
+    this.#challenges = new Challenges(platform, { own: replicas.own, call: () => replicas.call() })
   }
 
   /** The last whole round. */
@@ -99,6 +105,7 @@ export class RepairPlan {
   /** Goes over everything this node holds; says how many repairs there was room for. */
   async round(signal: AbortSignal): Promise<number> {
     const { own } = this.#options.replicas
+    this.#challenges.beginRound()
     const tally = newTally()
     const settled = new Set<string>()
     const unheld = new Map<string, number>()
@@ -130,7 +137,7 @@ export class RepairPlan {
   async #judgeAll(ids: readonly Address[], tally: RepairTally, seen: RoundFindings, isAsked = false): Promise<void> {
     if (ids.length === 0) return
     const { replicas, node, isExpired } = this.#options
-    const known = await this.#askAll(ids, tally)
+    const known = await this.#checkAll(ids, await this.#askAll(ids, tally))
     for (const [at, id] of ids.entries()) {
       const order = replicas.order(id).map((target): RepairTarget => {
         const { node: its, domain } = target.identity
@@ -154,6 +161,28 @@ export class RepairPlan {
       if (verdict.isSettled && seen.settled.size < SETTLED_MAX) seen.settled.add(toHex(digestOf(id)))
       for (const step of verdict.steps) if (this.#send(id, step, seen)) tally.planned += 1
     }
+  }
+
+  /** What they know, once copies at peers were looked at. */
+  async #checkAll(
+    ids: readonly Address[],
+    known: ReadonlyMap<ObjectTarget, readonly KnownCopy[]>,
+  ): Promise<Map<ObjectTarget, readonly KnownCopy[]>> {
+    const checked = new Map<ObjectTarget, readonly KnownCopy[]>()
+    for (const [target, rows] of known) {
+      const answers: KnownCopy[] = []
+      for (let from = 0; from < ids.length; from += CHALLENGES_AT_ONCE) {
+        const some = ids.slice(from, from + CHALLENGES_AT_ONCE)
+        answers.push(
+          ...(await Promise.all(
+            some.map(async (id, at) => await this.#challenges.checked(target, id, rows[from + at] ?? ABSENT)),
+          )),
+        )
+      }
+      // One that was caught meanwhile counts for nothing.
+      if (target.health().tag !== 'down') checked.set(target, answers)
+    }
+    return checked
   }
 
   async #planStripes(

@@ -66,13 +66,15 @@ function giveUp({ drives }: StorageParts): RouteTable[number] {
   })
 }
 
-function repair({ repairs, reader }: StorageParts): RouteTable[number] {
+function repair({ repairs, reader, replication }: StorageParts): RouteTable[number] {
   return route({
     ...storageApi.requestRepair,
     handler: async ({ body }) => {
       const id = body?.address
-      if (id === undefined) repairs.wakePlanner()
-      else if ((await reader.find(id)) === undefined) throw noSuchObject(id)
+      if (id === undefined) {
+        replication.peers.forgive()
+        repairs.wakePlanner()
+      } else if ((await reader.find(id)) === undefined) throw noSuchObject(id)
       else repairs.request(id)
       return json(202, { queued: true })
     },

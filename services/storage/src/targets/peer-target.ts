@@ -2,7 +2,8 @@
  * Another node as a target, over its chunk protocol and with a token of its own.
  *
  *     unknown, up ── a call is not answered, or the token refused ──▶ down ── a probe is answered ──▶ up
- *              └─ bytes that are not what was asked for ──▶ distrusted, for a while
+ *              ├─ bytes that are not what was asked for ──▶ distrusted, for a while
+ *              └─ says that it has what it has not ──▶ caught, until an operator asks for a repair
  */
 import { Caller, type CopyClient, copyClient, type RemoteCopy, type ScopeGrant } from '@cairn/clients'
 import { type Breakers, CairnError, isKind, toCairnError } from '@cairn/kernel'
@@ -57,6 +58,7 @@ type PeerHealth =
   | { readonly tag: 'up' }
   | { readonly tag: 'down'; readonly why: string }
   | { readonly tag: 'distrusted'; readonly until: number }
+  | { readonly tag: 'caught'; readonly why: string }
 
 /** How soon a token that was replaced is used. */
 const TOKEN_FRESH_MS = 1000
@@ -97,6 +99,7 @@ export class PeerTarget implements ObjectTarget {
       case 'unknown':
         return { tag: 'up' }
       case 'down':
+      case 'caught':
         return { tag: 'down', why: state.why }
       case 'distrusted':
         return { tag: 'down', why: 'It sent bytes that are not what they were asked for as.' }
@@ -111,6 +114,7 @@ export class PeerTarget implements ObjectTarget {
   /** Asks whether it is there; says whether that has changed. */
   async probe(call: TargetCall): Promise<boolean> {
     const before = this.#state.tag
+    if (before === 'caught') return false
     if (this.#state.tag === 'distrusted' && this.#state.until > this.#platform.clock.now()) return false
     try {
       await this.#known([], call)
@@ -127,7 +131,22 @@ export class PeerTarget implements ObjectTarget {
     const { clock, metrics, log } = this.#platform
     metrics.count('integrity_fail_total', { reason: 'header_mismatch' })
     log.error({ peer: this.identity.id }, 'a peer sent bytes that are not what they were asked for as')
-    this.#state = { tag: 'distrusted', until: clock.now() + DISTRUST_MS }
+    if (this.#state.tag !== 'caught') this.#state = { tag: 'distrusted', until: clock.now() + DISTRUST_MS }
+  }
+
+  /** It does not tell the truth: it counts for nothing until `forgive`. */
+  caught(why: string): void {
+    this.#deceptions += 1
+    this.#platform.log.error({ peer: this.identity.id, why }, 'a peer was caught in a lie; none of its copies counts')
+    this.#state = {
+      tag: 'caught',
+      why: `${why} None of its copies counts; once it is put right, run \`cairn repair\`.`,
+    }
+  }
+
+  /** An operator gives it another chance. */
+  forgive(): void {
+    if (this.#state.tag === 'caught') this.#state = { tag: 'unknown' }
   }
 
   async known(ids: readonly Address[], call: TargetCall): Promise<readonly KnownCopy[]> {
@@ -218,7 +237,8 @@ export class PeerTarget implements ObjectTarget {
     if (copy.tag === 'absent') return copy
     const { tag, version } = copy
     if (!this.#onVersion(version)) return { tag: 'absent', isPartial: true }
-    if (tag === 'object') return copy
+    // What it says of its own proofs is its word: this node looks for itself.
+    if (tag === 'object') return { ...copy, isProved: false }
     // Says nothing about the object: a copy too many that was dropped.
     if (version === 0) return { tag, version }
     const record = id === undefined ? undefined : this.#statements.deleteIn(copy.record, id, version)
@@ -243,7 +263,7 @@ export class PeerTarget implements ObjectTarget {
     if (code === 'rejoin_empty') this.#onTooLate()
     const isAway = kind === 'Timeout' || kind === 'BreakerOpen' || code === 'wrong_peer' || code === 'rejoin_empty'
     if (!isRefused && !isAway) return
-    if (this.#state.tag === 'distrusted') return
+    if (this.#state.tag === 'distrusted' || this.#state.tag === 'caught') return
     if (this.#state.tag !== 'down') this.#platform.log.warn({ peer: this.identity.id, error }, 'a peer cannot be used')
     this.#state = { tag: 'down', why: message }
   }

@@ -58,6 +58,11 @@ export class PeerWatch {
     return true
   }
 
+  /** Gives every peer that was caught another chance. */
+  forgive(): void {
+    for (const peer of this.#options.peers) peer.forgive()
+  }
+
   /** Asks the peer of this name who it is: it may have said something signed before this node heard of its key. */
   async introduce(node: string, signal: AbortSignal): Promise<void> {
     const { peers, timeoutMs } = this.#options
