@@ -121,12 +121,13 @@ export class ObjectRepairs {
     return { tag: 'repaired', bytes }
   }
 
-  /** Whoever holds the object holds the copy there too: as of now, for somebody may have let go since it was planned. */
+  /** Whoever holds it here holds the copy there too: as of now, for somebody may have let go since it was planned. */
   async #hold(id: Address, at: ObjectTarget): Promise<void> {
     const { replicas } = this.#options
     const asked = await replicas.ask(id)
     const here = asked.find(({ target }) => target === at)?.known
-    const owners = here?.tag === 'object' ? ownersOf(asked.map(({ known }) => known)) : []
+    const own = asked.filter(({ target }) => target.identity.kind === 'drive')
+    const owners = here?.tag === 'object' ? ownersOf(own.map(({ known }) => known)) : []
     const held = new Set(ownersOf([here]))
     try {
       for (const owner of owners) if (!held.has(owner)) await at.hold(owner, id, replicas.call())

@@ -64,7 +64,7 @@ export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy):
   const newest = newestOf(order.map(({ known }) => known ?? { tag: 'absent' }))
   const holders = order.filter(({ known }) => isCopyLike(known, newest))
   const proved = holders.filter(({ known }) => known?.tag === 'object' && known.isProved)
-  const unheld = copiesToHold(order)
+  const unheld = copiesToHold(order, by)
   const isHeldAlike = unheld.length === 0
   const facts = { newest, copies: domainsOf(holders), proved: domainsOf(proved), isHeldAlike }
   switch (newest.tag) {
@@ -77,9 +77,7 @@ export function judge<T extends TargetFacts>(order: readonly T[], by: JudgedBy):
         ...facts,
         steps: [
           ...copiesToMake(order, holders, newest.version, by),
-          ...(isFirst(order, by)
-            ? unheld.filter(({ isWritable }) => isWritable).map((at) => ({ tag: 'hold', at }) as const)
-            : []),
+          ...unheld.filter(({ isWritable }) => isWritable).map((at) => ({ tag: 'hold', at }) as const),
           ...(isHeldAlike ? copiesToDrop(order, newest.version, by) : []),
         ],
         isSettled: false,
@@ -102,14 +100,17 @@ function copiesToMake<T extends TargetFacts>(
     .map((to) => ({ tag: 'copy', from, to, isUrgent }))
 }
 
-/** A target that was away when somebody came to hold the object does not know it. */
-function copiesToHold<T extends TargetFacts>(order: readonly T[]): T[] {
-  const owners = ownersOf(order.map(({ known }) => known))
-  return order.filter(({ known }) => known?.tag === 'object' && (known.owners?.length ?? 0) < owners.length)
+/**
+ * A target that was away when somebody came to hold the object does not know it. Each node gives the others the holds it
+ * has itself: one that a peer only tells of may be made up, and would keep the object for good.
+ */
+function copiesToHold<T extends TargetFacts>(order: readonly T[], { node }: JudgedBy): T[] {
+  const owners = ownersOf(order.filter((each) => each.node === node).map(({ known }) => known))
+  return order.filter(({ known }) => known?.tag === 'object' && owners.some((owner) => !isHeldBy(known, owner)))
 }
 
-function isFirst(order: readonly TargetFacts[], { node }: JudgedBy): boolean {
-  return order.find(({ known }) => known?.tag === 'object')?.node === node
+function isHeldBy({ owners = [] }: KnownCopy & { readonly tag: 'object' }, owner: string): boolean {
+  return owners.includes(owner)
 }
 
 /** A copy made while a target was away is one too many once that target is back, and its copy was read and hashed. */
