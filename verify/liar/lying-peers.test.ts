@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Address, addressOf, statementText } from '@cairn/wire'
+import { tokenFor } from '../../services/storage/test/harness.ts'
 import { isProblem } from '../virtual/answer.ts'
 import { noise } from '../virtual/noise.ts'
 import { LiarNodes } from './liar-nodes.ts'
@@ -77,6 +78,24 @@ test('P7: with the token of a peer alone nothing is deleted, and nothing that is
   assert.ok(codes.includes('referenced'), codes.join())
   await nodes.sleep(5000)
   assert.equal((await nodes.at('a').ask('GET', `/o/${held!}`)).status, 200)
+  await nodes.stop()
+})
+
+test('P7: the token of a peer is none of a client: it deletes, holds, lists and repairs nothing', async () => {
+  const nodes = await new LiarNodes().start()
+  await putAll(nodes)
+  const token = tokenFor(['storage:peer', 'storage:write'])
+  const [id] = IDS
+  for (const [method, target] of [
+    ['DELETE', `/o/${id}`],
+    ['PUT', `/refs/me/${id}`],
+    ['GET', '/admin/objects'],
+    ['POST', '/admin/repair'],
+  ] as const)
+    isProblem(await nodes.at('a').ask(method, target, { token }), 403, 'scope_missing')
+  const known = { token, body: { ids: [id] } }
+  assert.equal((await nodes.at('a').ask('POST', '/copies/known', known)).status, 200)
+  assert.ok((await nodes.at('a').ask('PUT', `/o/${id}?copy=5`, { token, body: OBJECTS[0] })).status < 300)
   await nodes.stop()
 })
 

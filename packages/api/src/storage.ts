@@ -274,8 +274,10 @@ export const releaseObject = contract({
 
 const admin = { lane: 'inline', scope: 'storage:admin' } as const
 
+const peer = { lane: 'inline', scope: 'storage:peer' } as const
+
 export const listKnownCopies = contract({
-  ...admin,
+  ...peer,
   method: 'POST',
   path: '/copies/known',
   summary: `What this node knows of up to ${KNOWN_MAX} objects, in the order asked; without any, that it is there.`,
@@ -285,7 +287,7 @@ export const listKnownCopies = contract({
 })
 
 export const listCopies = contract({
-  ...admin,
+  ...peer,
   method: 'GET',
   path: '/copies',
   summary: 'Copies and deletes of this node in order of address, after the one given.',
@@ -295,7 +297,7 @@ export const listCopies = contract({
 })
 
 export const getCopyFacts = contract({
-  ...admin,
+  ...peer,
   method: 'GET',
   path: '/copies/:address',
   summary: 'What there is to say about the copy of an object on this node.',
@@ -351,7 +353,8 @@ export const requestRepair = contract({
   ...admin,
   method: 'POST',
   path: '/admin/repair',
-  summary: 'Plans repairs now: of one object, or, without a body, of whatever the planner finds. Peers that were caught in a lie get another chance then.',
+  summary:
+    'Plans repairs now: of one object, or, without a body, of whatever the planner finds. Peers that were caught in a lie get another chance then.',
   body: z.strictObject({ address: address.optional() }).optional(),
   responses: { 202: { description: 'The planner is at work.', schema: answers.queuedRepair } },
   errors: { not_found: 404, ...READ_ERRORS },

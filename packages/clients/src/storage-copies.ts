@@ -1,5 +1,5 @@
 /**
- * The calls between nodes that hold copies together. All need `storage:admin` and concern the called node's own drives
+ * The calls between nodes that hold copies together. All need `storage:peer`, those of chunks `storage:write` too, and concern the called node's own drives
  * alone: it forwards none of them.
  */
 import {
@@ -109,7 +109,7 @@ export function copyClient(caller: Caller, headers: () => Readonly<Record<string
     context: CallContext,
   ) =>
     await caller.call<T>(
-      { ...call, idempotent: true, scope: 'storage:admin', headers: { ...headers(), ...call.headers } },
+      { ...call, idempotent: true, scope: 'storage:peer', headers: { ...headers(), ...call.headers } },
       context,
     )
   return { ...copyReads(ask), ...copyWrites(ask) }

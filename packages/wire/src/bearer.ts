@@ -9,7 +9,7 @@
 import { CairnError, isKind } from '@cairn/kernel'
 import { type CapabilityRequest, type DenyReason, denialOf, readCaveat } from './caveats.ts'
 import { isRetired, type Keyring, type KeyringKey } from './keyring.ts'
-import { ANY_SCOPE } from './scopes.ts'
+import { ANY_SCOPE, BROUGHT_BY } from './scopes.ts'
 import { isSignedBy, type ReadToken, readToken, type Token } from './token.ts'
 
 const MAX_BUNDLE_TOKENS = 8
@@ -119,7 +119,8 @@ function judge(token: Token, request: CapabilityRequest): BearerDecision {
     if (typeof caveat !== 'string' && caveat.kind === 'bytes_le') maxBytes = Math.min(maxBytes, caveat.bytes)
   }
   // After the caveats, so that the bearer of an expired token learns to renew it, not that it lacks a scope.
-  if (!token.scopes.some((scope) => scope === ANY_SCOPE || scope === request.scope)) return denied('scope_missing')
+  const enough = [ANY_SCOPE, request.scope, BROUGHT_BY[request.scope]]
+  if (!token.scopes.some((scope) => enough.includes(scope))) return denied('scope_missing')
   return { kind: 'granted', token, maxBytes }
 }
 

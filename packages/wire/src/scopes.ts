@@ -8,6 +8,7 @@ export const SCOPES = {
   'storage:write': 'Store objects, chunks and manifests.',
   'storage:delete': 'Drop an object.',
   'storage:hold': 'Hold and release system references.',
+  'storage:peer': 'Exchange copies with another node: no delete without a signed statement.',
   'storage:admin': 'List objects, report durability, start repair and scrub.',
   'index:read': 'Resolve names and addresses where reads are closed.',
   'index:admin': 'Administer the index.',
@@ -30,6 +31,9 @@ export const SCOPES = {
 } as const satisfies Record<string, string>
 
 export type Scope = keyof typeof SCOPES
+
+/** A scope that another one brings with it: peers of version 0.1 have tokens of an administrator. */
+export const BROUGHT_BY: Readonly<Partial<Record<Scope, Scope>>> = { 'storage:peer': 'storage:admin' }
 
 /** Every scope there is; only the admin token carries it. */
 export const ANY_SCOPE = '*'

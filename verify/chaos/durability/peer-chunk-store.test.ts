@@ -16,7 +16,7 @@ describe('peer', () => {
       const here = world.machine('here')
       const platform = here.start()
       const breakers = new Breakers(platform)
-      const grant = { scopes: ['storage:admin'] as const, bearer: async () => await Promise.resolve(ADMIN) }
+      const grant = { scopes: ['storage:peer'] as const, bearer: async () => await Promise.resolve(ADMIN) }
       const base = new URL('http://there:7071/')
       const { transport } = platform
       const caller = new Caller({ runtime: platform, transport, base, target: 'there', breakers, grant })

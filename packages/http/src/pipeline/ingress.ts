@@ -255,7 +255,8 @@ export class Ingress {
     const { route } = served
     const { headers } = exchange
     exchange.params = params
-    if (route.scope !== undefined) this.#authorize(exchange, route.scope, params['address'])
+    const scope = route.scopeInstead?.(exchange) ?? route.scope
+    if (scope !== undefined) this.#authorize(exchange, scope, params['address'])
     const furtherScope = route.furtherScope?.(exchange)
     if (furtherScope !== undefined) this.#authorize(exchange, furtherScope, params['address'])
     checkExpectation(headers)

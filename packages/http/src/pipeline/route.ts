@@ -70,6 +70,8 @@ type BodyOf<S> = S extends Schema ? z.output<S> : S extends 'bytes' ? Uint8Array
 
 /** What a route promises, and how this service serves it. */
 export interface RouteRow<P, Q, B> extends RouteContract<P, Q, B> {
+  /** What this request needs in place of the route's own scope, by what its query asks for. */
+  readonly scopeInstead?: (head: RequestHead) => Scope | undefined
   /** One more that this request needs, for what its query asks for beside. */
   readonly furtherScope?: (head: RequestHead) => Scope | undefined
   readonly limits?: RouteLimits

@@ -25,9 +25,9 @@ export function ownersIn(owners: string | undefined): string[] {
   return owners === undefined || owners === '' ? [] : owners.split(',')
 }
 
-/** Copies come from other nodes: whoever sends one needs the scope of an administrator as well. */
+/** Copies come from other nodes, which have a scope of their own in place of those of clients. */
 export function copyScope({ queryText }: { readonly queryText: string }): Scope | undefined {
-  return new URLSearchParams(queryText).has('copy') ? 'storage:admin' : undefined
+  return new URLSearchParams(queryText).has('copy') ? 'storage:peer' : undefined
 }
 
 /** The answer to a copy that is older than what is known here; any other error is thrown on. */

@@ -24,7 +24,7 @@ export function manifestRoutes(parts: StorageParts): RouteTable {
   return [
     route({
       ...storageApi.getManifest,
-      furtherScope: copyScope,
+      scopeInstead: copyScope,
       ...readScope(parts.config()),
       limits: { stream: true },
       handler: async (context) => {
@@ -34,7 +34,7 @@ export function manifestRoutes(parts: StorageParts): RouteTable {
     }),
     route({
       ...storageApi.putManifest,
-      furtherScope: copyScope,
+      scopeInstead: copyScope,
       limits: { stream: true, streamBytes: MAX_MANIFEST_BYTES },
       handler: async (context) => {
         try {

@@ -20,7 +20,7 @@ export function referenceRoutes({ objects, own, work, treeHolds }: StorageParts)
   return [
     route({
       ...storageApi.holdObject,
-      furtherScope: copyScope,
+      scopeInstead: copyScope,
       limits: { stream: isOfTree },
       handler: async (context) => {
         const { owner, address: id } = context.params
@@ -32,7 +32,7 @@ export function referenceRoutes({ objects, own, work, treeHolds }: StorageParts)
     }),
     route({
       ...storageApi.releaseObject,
-      furtherScope: copyScope,
+      scopeInstead: copyScope,
       limits: { stream: isOfTree },
       handler: async (context) => {
         const { owner, address: id } = context.params
@@ -83,7 +83,7 @@ function lineOf({ objects, changed, missing, missingAddresses }: TreeProgress, m
 
 /** Who asks for a hold needs the scope of holds as well. */
 function furtherScope(head: { readonly queryText: string }): Scope | undefined {
-  return new URLSearchParams(head.queryText).has('hold') ? 'storage:hold' : copyScope(head)
+  return new URLSearchParams(head.queryText).has('hold') ? 'storage:hold' : undefined
 }
 
 function isStreamed({ queryText }: { readonly queryText: string }): boolean {
@@ -102,6 +102,7 @@ export function objectWrites(parts: StorageParts): RouteTable {
     route({
       ...storageApi.putObject,
       furtherScope,
+      scopeInstead: copyScope,
       limits,
       handler: async (context) => {
         const { copy } = context.query
@@ -112,7 +113,7 @@ export function objectWrites(parts: StorageParts): RouteTable {
     }),
     route({
       ...storageApi.deleteObject,
-      furtherScope: copyScope,
+      scopeInstead: copyScope,
       handler: async (context) => {
         const { address } = context.params
         if (context.query.copy !== undefined) return await removeCopy(parts, context, context.query.copy)

@@ -28,7 +28,7 @@ import type {
 
 /** After bytes that were not what they should be nothing is believed for this long. */
 const DISTRUST_MS = 60_000
-const SCOPES = ['storage:admin'] as const
+const SCOPES = ['storage:peer'] as const
 
 export interface PeerSettings {
   readonly url: string
