@@ -123,7 +123,7 @@ export const deleteObject = contract({
   method: 'DELETE',
   scope: 'storage:delete',
   summary:
-    'Drops the object, durably. Chunks without another reference go later. `?copy=VERSION` is a delete that another node took; it is obeyed on the signed statement of a member in `X-Cairn-Statement`, and never while the object is held here.',
+    "Drops the object, durably. Chunks without another reference go later. `?copy=VERSION` is the delete of another node, obeyed on a member's `X-Cairn-Statement`, not while it is held here.",
   query: z.strictObject({ copy: copyQuery.shape.copy, agreed: z.string().optional() }),
   responses: { 204: { description: 'Gone.' } },
   errors: { not_found: 404, referenced: 409, ...DELETE_ERRORS, ...WRITE_ERRORS },
@@ -354,7 +354,7 @@ export const requestRepair = contract({
   method: 'POST',
   path: '/admin/repair',
   summary:
-    'Plans repairs now: of one object, or, without a body, of whatever the planner finds. Peers that were caught in a lie get another chance then.',
+    'Plans repairs now: of one object, or, without a body, of whatever the planner finds. Peers that were caught get another chance.',
   body: z.strictObject({ address: address.optional() }).optional(),
   responses: { 202: { description: 'The planner is at work.', schema: answers.queuedRepair } },
   errors: { not_found: 404, ...READ_ERRORS },

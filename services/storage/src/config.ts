@@ -106,7 +106,7 @@ export const storageSection = section({
   peers: setting(z.array(peer).max(64), {
     default: [],
     reload: 'restart',
-    does: 'Other nodes that hold copies: `{ url, id, token_file, key, region, weight }`. `id` is what that node calls itself, the token is one of its own, with `storage:peer` and `storage:write`. `key` is the public key it signs deletes with; without it the first one it shows is remembered.',
+    does: 'Other nodes that hold copies: `{ url, id, token_file, key, region, weight }`. `id` is what that node calls itself, the token is one of its own, with `storage:peer` and `storage:write`. `key` is the public key it signs with; without it the first it shows.',
   }),
   placement: section({
     id: setting(label, {

@@ -29,13 +29,17 @@ export function renderRoutes(routes: RouteTable, codes: ProblemStyle['codes'] = 
     laneOf(route),
     route.summary,
     Object.keys(route.responses).join(', '),
-    refusals(route)
-      .filter((text) => common.get(text)?.(route) !== true)
-      .join(', '),
+    byStatus(refusals(route).filter((text) => common.get(text)?.(route) !== true)),
   ])
   const head = ['method', 'path', 'scope', 'lane', 'what it does', 'answers', 'further refusals']
   const above = sentences.length === 0 ? '' : `${sentences.join(' ')}\n\n`
   return `${above}${table(head, rows)}\n`
+}
+
+/** Each status once, with its codes. */
+function byStatus(refusals: readonly string[]): string {
+  const codes = Map.groupBy(refusals, (text) => text.slice(0, 3))
+  return [...codes].map(([status, texts]) => `${status} ${texts.map((text) => text.slice(4)).join(' ')}`).join(', ')
 }
 
 /** `inline` goes without saying. */

@@ -10,6 +10,7 @@ import { type Breakers, CairnError, isKind, toCairnError } from '@cairn/kernel'
 import { type Platform, readSmallFile } from '@cairn/platform'
 import type { ChunkBytes } from '@cairn/store'
 import { type Address, addressOf, type Manifest, statementText } from '@cairn/wire'
+import { isBelieved } from './belief-core.ts'
 import type { Statements } from './statements.ts'
 import type {
   CopyFacts,
@@ -236,13 +237,13 @@ export class PeerTarget implements ObjectTarget {
   #believed(id: Address | undefined, copy: RemoteCopy): KnownCopy {
     if (copy.tag === 'absent') return copy
     const { tag, version } = copy
-    if (!this.#onVersion(version)) return { tag: 'absent', isPartial: true }
+    const shown = tag === 'tombstone' && id !== undefined ? copy.record : undefined
+    const record = id === undefined ? undefined : this.#statements.deleteIn(shown, id, version)
+    const heard = { tag, version, isPlausible: this.#onVersion(version), isSigned: record !== undefined }
+    if (!isBelieved(heard)) return { tag: 'absent', isPartial: true }
     // What it says of its own proofs is its word: this node looks for itself.
     if (tag === 'object') return { ...copy, isProved: false }
-    // Says nothing about the object: a copy too many that was dropped.
-    if (version === 0) return { tag, version }
-    const record = id === undefined ? undefined : this.#statements.deleteIn(copy.record, id, version)
-    return record === undefined ? { tag: 'absent', isPartial: true } : { tag, version, record }
+    return record === undefined ? { tag, version } : { tag, version, record }
   }
 
   /** Asks, and learns from how that went whether the peer can be used. */

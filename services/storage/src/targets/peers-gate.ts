@@ -15,6 +15,7 @@ import { CairnError } from '@cairn/kernel'
 import { type Platform, readSmallJson, replaceSmallJson } from '@cairn/platform'
 import { toHex } from '@cairn/wire'
 import { z } from 'zod'
+import { mustBeginEmpty } from './belief-core.ts'
 
 const NAME = 'peers.json'
 const SAVE_MS = 60_000
@@ -176,9 +177,8 @@ export class PeersGate {
 
   /** Whether this node has to come back empty, given which peers say that it was away for too long. */
   mustBeginEmpty(saidBy: ReadonlySet<string>): boolean {
-    // Those that began empty themselves since have forgotten what they knew, and have no say.
-    const voters = this.#expired.length > 0 ? this.#expired : this.#options.peers
-    return this.#file.was_away === true && 2 * voters.filter((node) => saidBy.has(node)).length > voters.length
+    const { was_away: wasAway = false } = this.#file
+    return mustBeginEmpty({ wasAway, peers: this.#options.peers, lost: this.#expired }, saidBy)
   }
 
   get #expired(): readonly string[] {
