@@ -24,6 +24,59 @@ const PAGES: readonly PageRow[] = [
     draw: () => html`<cairn-now></cairn-now>`,
     load: async () => await import('./pages/now.ts'),
   },
+  {
+    path: 'names',
+    title: 'Names',
+    glyph: 'names',
+    draw: (rest) => html`<cairn-names .rest=${rest}></cairn-names>`,
+    load: async () => await import('./pages/names.ts'),
+  },
+  {
+    path: 'objects',
+    title: 'Objects',
+    glyph: 'objects',
+    draw: (rest) => html`<cairn-objects .rest=${rest}></cairn-objects>`,
+    load: async () => await import('./pages/objects.ts'),
+  },
+  {
+    path: 'webhooks',
+    title: 'Webhooks',
+    glyph: 'hooks',
+    draw: (rest) => html`<cairn-webhooks .rest=${rest}></cairn-webhooks>`,
+    load: async () => await import('./pages/webhooks.ts'),
+  },
+  {
+    path: 'cluster',
+    title: 'Cluster',
+    glyph: 'cluster',
+    isLate: true,
+    draw: () => html`<cairn-cluster></cairn-cluster>`,
+    load: async () => await import('./pages/cluster.ts'),
+  },
+  {
+    path: 'audit',
+    title: 'Audit',
+    glyph: 'audit',
+    isLate: true,
+    draw: () => html`<cairn-audit></cairn-audit>`,
+    load: async () => await import('./pages/audit.ts'),
+  },
+  {
+    path: 'settings',
+    title: 'Settings',
+    glyph: 'settings',
+    isLate: true,
+    draw: () => html`<cairn-settings></cairn-settings>`,
+    load: async () => await import('./pages/settings.ts'),
+  },
+  {
+    path: 'sites',
+    title: 'Sites and maps',
+    glyph: 'sites',
+    isLate: true,
+    draw: () => html`<cairn-sites></cairn-sites>`,
+    load: async () => await import('./pages/sites.ts'),
+  },
 ]
 
 type Theme = 'system' | 'light' | 'dark'
@@ -54,6 +107,16 @@ const REFUSALS: Readonly<Record<string, Omit<Refusal, 'why'>>> = {
   too_many_tries: { kind: 'warn', title: 'Too many tries' },
   tls_required: { kind: 'bad', title: 'Signing in needs TLS here' },
   unreachable: { kind: 'bad', title: 'The node does not answer' },
+}
+
+const MORE: PageRow = {
+  path: 'more',
+  title: 'More',
+  glyph: 'more',
+  isLate: true,
+  draw: () =>
+    html`<ul class="panel rows">${PAGES.filter(({ isLate }) => isLate === true).map(({ path, title, glyph }) => html`<li><a class="file" href=${`#/${path}`}>${icon(glyph)}${title}</a></li>`)}</ul>`,
+  load: async () => await Promise.resolve(),
 }
 
 const SIGN_IN = '#signin='
@@ -147,6 +210,7 @@ class CairnApp extends LitElement {
           <a class="brand" href="#/now">${mark()}<span>cairn<small>${location.host}</small></span></a>
           <nav class="nav" aria-label="Pages">
             ${PAGES.map((row) => this.#link(row, page))}
+            <a href="#/more" class="more" aria-current=${page.isLate === true ? 'page' : nothing}>${icon('more')}<span class="label">More</span></a>
           </nav>
           <div class="side-foot">
             ${now === undefined ? nothing : html`<small>cairn ${now.status.version} · up ${span(Date.now() - now.started_at)}</small>`}
@@ -308,7 +372,7 @@ function skip(event: Event): void {
 
 function here(): { readonly page: PageRow; readonly rest: string } {
   const [, name = '', rest = ''] = /^#\/([^/]*)\/?(.*)$/.exec(location.hash) ?? []
-  const page = PAGES.find(({ path }) => path === name) ?? PAGES[0]
+  const page = [...PAGES, MORE].find(({ path }) => path === name) ?? PAGES[0]
   if (page === undefined) throw new TypeError('There are no pages.')
   return { page, rest }
 }

@@ -19,6 +19,16 @@ export abstract class Page extends LitElement {
     this.dataset['page'] = ''
   }
 
+  /** Draws again once the answer, or why there is none, was taken. */
+  protected keep<T>(work: Promise<T>, take: (value: Loaded<T>) => unknown): void {
+    loaded(work)
+      .then((value) => {
+        take(value)
+        this.requestUpdate()
+      })
+      .catch(() => undefined)
+  }
+
   /** Runs what a click began; what goes wrong is drawn by `failed`. */
   protected run(work: () => Promise<void>): () => void {
     return () => {
@@ -203,6 +213,6 @@ function copy(event: Event, text: string): void {
 const TOAST_MS = 6000
 
 /** Says what the person just did; never the only place of an error. */
-function toast(kind: 'ok' | 'bad' | 'warn', text: string): void {
+export function toast(kind: 'ok' | 'bad' | 'warn', text: string): void {
   document.dispatchEvent(new CustomEvent('cairn-toast', { detail: { kind, text, until: Date.now() + TOAST_MS } }))
 }

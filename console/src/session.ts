@@ -36,7 +36,7 @@ const PROOF = 'cairn.proof'
 export const sessionEnded = new EventTarget()
 
 /** The second half of the session; the first is a cookie that no script reads. */
-function proofHeader(): Record<string, string> {
+export function proofHeader(): Record<string, string> {
   const proof = sessionStorage.getItem(PROOF)
   return proof === null ? {} : { 'x-cairn-session': proof }
 }

@@ -62,6 +62,12 @@ const TYPES: Readonly<Record<string, string>> = { '.css': 'text/css; charset=utf
 /** `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, minified or not. */
 const SPECIFIER = /(?:\b(?:import|export)\b[\w\s{},*$]*?\bfrom|\bimport)\s*\(?\s*(['"])([^'"\s]+)\1/g
 
+/** Types in comments name files that are no modules. */
+function isInComment(text: string, index: number): boolean {
+  const line = text.slice(text.lastIndexOf('\n', index) + 1, index)
+  return /^\s*(?:\*|\/\/)|\/\*(?!.*\*\/)/.test(line)
+}
+
 /** Reads every module that the sources reach. Throws if one of them names a file that is not there. */
 export async function collectAssets({ modules, plain }: ConsoleSources): Promise<ConsoleAssets> {
   const collector = new Collector()
@@ -82,7 +88,8 @@ class Collector {
     const source = await readFile(file, 'utf8')
     const text = file.endsWith('.ts') ? nodeModule.stripTypeScriptTypes(source) : source
     this.#found.set(path, { text: text.replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n'), type: SCRIPT })
-    for (const [, , specifier = ''] of text.matchAll(SPECIFIER)) {
+    for (const { index, 2: specifier = '' } of text.matchAll(SPECIFIER)) {
+      if (isInComment(text, index)) continue
       const target = await this.#resolve(specifier, file)
       await this.module(target)
       if (!/^\.\.?\//.test(specifier)) this.#imports.set(specifier, await this.#pathFor(target))
