@@ -21,8 +21,7 @@ const HEAD = `# Acceptance
 A row for each case of \`verify/acceptance\`: a real node as a child process, at its shipped defaults and on a real disk,
 looked at only from outside. "15198c7" is the tree of format 0.1, "now" is this one; "red" is a case that fails.
 
-\`npm run acceptance\` runs the cases, \`npm run acceptance -- --record\` writes the last column, and
-\`npm run acceptance -- --record --tree DIR\`, with a checkout of 15198c7 and its dependencies in DIR, the one before.
+\`npm run acceptance -- --record\` writes the last column; with \`--tree DIR\`, a checkout of 15198c7, the one before.
 
 | case | finding | 15198c7 | now |
 |---|---|---|---|

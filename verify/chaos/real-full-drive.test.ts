@@ -47,10 +47,9 @@ async function fillUp(path: string): Promise<void> {
 
 type Machine = JournalMachine & VirtualRuntime
 
-/** Time is ours, the drive is not: each step of time waits for what it began. */
+/** Time is ours, the drive is not: how many steps of ours it takes depends on the machine, and the test's limit ends it. */
 async function until({ clock }: Machine, isSo: () => boolean): Promise<void> {
-  for (let step = 0; !isSo(); step += 1) {
-    assert.ok(step < 20_000, 'it comes about')
+  while (!isSo()) {
     await clock.run(100)
     await setImmediate()
   }
