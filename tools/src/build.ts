@@ -1,5 +1,5 @@
 /**
- * `npm run build` makes the packages that are published, below `build/`: the program `cairnd` and the library
+ * `npm run build` makes the packages that are published, below `build/` or `-- --output DIR`: the program `cairnd` and the library
  * `cairn-sdk`, each with the workspace packages it uses in it, as JavaScript that any Node and bundler reads.
  *
  *     src/**.ts ─┬─ esbuild, file by file ─▶ .js, .js.map ─┐
@@ -11,7 +11,7 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { transformSync } from 'esbuild'
 import {
@@ -28,7 +28,10 @@ import {
 } from './published.ts'
 import { findFiles, type Manifest, REPOSITORY, readManifests } from './repository.ts'
 
-const BUILD = join(REPOSITORY, 'build')
+const { values } = parseArgs({
+  options: { 'all-systems': { type: 'boolean', default: false }, output: { type: 'string', default: 'build' } },
+})
+const BUILD = resolve(values.output)
 const TYPES = join(BUILD, 'types')
 
 /** Our declarations name `Disposable`, which the library of a compiler for older targets leaves out. */
@@ -83,7 +86,7 @@ function writeProduct(product: Product, manifests: readonly Manifest[]): void {
 function pack(root: string, manifest: PublishedManifest): void {
   write(join(root, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`)
   run('npm', ['pack', '--pack-destination', BUILD, '--ignore-scripts'], root)
-  process.stdout.write(`build/${manifest.name}-${manifest.version}.tgz\n`)
+  process.stdout.write(`${join(BUILD, `${manifest.name}-${manifest.version}.tgz`)}\n`)
 }
 
 /** Refuses a program that has not the sum which the launcher will ask for. */
@@ -117,9 +120,8 @@ function packageFolder({ name, version }: NodePackage): string {
   return join(folder, 'package')
 }
 
-const { values } = parseArgs({ options: { 'all-systems': { type: 'boolean', default: false } } })
 rmSync(BUILD, { recursive: true, force: true })
-run(join(REPOSITORY, 'node_modules/.bin/tsc'), ['-p', 'tools/tsconfig.build.json'], REPOSITORY)
+run(join(REPOSITORY, 'node_modules/.bin/tsc'), ['-p', 'tools/tsconfig.build.json', '--outDir', TYPES], REPOSITORY)
 const manifests = readManifests()
 for (const product of PRODUCTS) writeProduct(product, manifests)
 rmSync(TYPES, { recursive: true })
