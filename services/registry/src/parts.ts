@@ -214,6 +214,7 @@ function joinParts(
   const pruning = { log, archive, ledger, trimmer, directory, config: () => config.current }
   const publisher = new Publisher(platform, { committed, published, events })
   const reads = readsOf(ledger)
+  const nameHolder = storage && new NameHolder(platform, { storage, ledger: reads, archive, published, directory })
   const saveHead = async (): Promise<void> => await writeHead(platform, directory, log, published.value)
   const verified = { log, archive, ledger: reads, published, signer, crypto: platform.crypto }
   return {
@@ -228,7 +229,7 @@ function joinParts(
     intake,
     audit,
     storage,
-    nameHolder: storage && new NameHolder(platform, { storage, ledger: reads, archive, published, directory }),
+    nameHolder,
     custody,
     committer: new Committer(platform, { ...queues, log, writer, ledger, signer, published, audit, custody, reach }),
     publisher,
@@ -254,6 +255,7 @@ function joinParts(
     isForgetful: platform.disk instanceof MemoryDisk,
     close: async () => {
       // Queues that were never opened to requests are closed here; closing twice is closing once.
+      await nameHolder?.close()
       for (const queue of [intake, retention]) queue.abort()
       for (const each of [committed, publisher, events]) each.close()
       await writeDown(platform, { custody, keeper, saveHead })

@@ -25,6 +25,7 @@ class Holds implements Tree {
   isDown = false
   /** Called while a hold or a release is under way. */
   meanwhile: (() => Promise<void>) | undefined
+  whileReleasing: (() => Promise<void>) | undefined
 
   readonly holdTree: Tree['holdTree'] = async (owner, root) => {
     await this.#under()
@@ -37,6 +38,7 @@ class Holds implements Tree {
 
   readonly releaseTree: Tree['releaseTree'] = async (owner, root, keep) => {
     await this.#under()
+    await this.whileReleasing?.()
     this.asked.push(`release ${root}`)
     if (!keep.includes(root)) this.held.delete(`${owner} ${root}`)
     return { objects: 1, changed: 1, missing: 0, missingAddresses: [] }
@@ -154,18 +156,50 @@ test('a proposal that comes back to what is just being released keeps it', async
   const first = named(NAME, 'one')
   const second = following(first, 'two')
   await quorum.publish([first], [ALICE])
-  await quorum.publish([second], [ALICE])
-  let isOpened = false
-  holds.meanwhile = async () => {
-    holds.meanwhile = undefined
-    isOpened = true
-    await Promise.resolve()
+  holds.whileReleasing = async () => {
+    holds.asked.push('begins to release')
+    await service.world.sleep(2000)
   }
-  const back = new QuorumClient(service, 'send').propose([following(second, 'one')])
-  await service.world.run(Promise.all([back, service.world.sleep(5000)]))
-  assert.ok(isOpened)
+  await quorum.publish([second], [ALICE])
+  await service.sleep(500)
+  assert.deepEqual([holds.asked.at(-1), holds.meanings().length], ['begins to release', 2])
+  await quorum.propose([following(second, 'one')])
+  holds.whileReleasing = undefined
   await service.sleep(70_000)
   assert.deepEqual(holds.meanings().toSorted(), [address('one'), address('two')].toSorted())
+  await service.stop()
+})
+
+test('what takes longer than a request is held all the same: asked again, the proposal is opened', async () => {
+  const { holds, service } = await started()
+  let isFirst = true
+  holds.meanwhile = async () => {
+    if (isFirst) await service.world.sleep(20_000)
+    isFirst = false
+  }
+  const body = { payload: { items: [named(NAME, 'one')] } }
+  const refused = await service.ask('POST', '/registry/proposals', { body })
+  assert.equal(refused.status, 503)
+  assert.match(refused.body.toString(), /still being held.*propose it again/)
+  await service.sleep(60_000)
+  assert.deepEqual(holds.meanings(), [address('one')])
+  const asked = holds.asked.length
+  assert.equal((await service.ask('POST', '/registry/proposals', { body })).status, 202)
+  assert.equal(holds.asked.length, asked, 'nothing is left to do')
+  await service.stop()
+})
+
+test('what was proposed once and never again is released', async () => {
+  const { holds, service } = await started()
+  let isFirst = true
+  holds.meanwhile = async () => {
+    if (isFirst) await service.world.sleep(20_000)
+    isFirst = false
+  }
+  const body = { payload: { items: [named(NAME, 'one')] } }
+  assert.equal((await service.ask('POST', '/registry/proposals', { body })).status, 503)
+  await service.sleep(240_000)
+  assert.deepEqual(holds.meanings(), [])
   await service.stop()
 })
 

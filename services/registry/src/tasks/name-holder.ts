@@ -9,9 +9,20 @@
  * Never true here: a release of what a proposal is being opened for; a hold and a release of one name at once.
  */
 import type { CallContext, StorageClient } from '@cairn/clients'
-import { Cancel, Deadline, isKind, Semaphore, sleep, type TaskBody, toCairnError, type Watching } from '@cairn/kernel'
+import {
+  CairnError,
+  Cancel,
+  Deadline,
+  isKind,
+  Semaphore,
+  sleep,
+  type TaskBody,
+  toCairnError,
+  type Watching,
+} from '@cairn/kernel'
 import { type Item, isLive, parseArtifact } from '@cairn/names'
 import { type Platform, readSmallJson, replaceSmallJson } from '@cairn/platform'
+import { abortable } from '@cairn/transport'
 import { type Address, parseAddress, parseJson, spellCount } from '@cairn/wire'
 import { z } from 'zod'
 import type { Archive } from '../domain/archive.ts'
@@ -27,6 +38,10 @@ const SLICE = 2000
 /** Names of one proposal that are held at once. */
 const TOGETHER = 8
 const NAMED_MAX = 3
+/** Of the time of a request, what it waits for holds; the rest is for the log. */
+const WAIT_SHARE = 0.7
+/** Who was told to come again is expected for so long. */
+const LINGER_MS = 120_000
 /** Between two notes of what is released. */
 const SAVE_MS = 10_000
 
@@ -60,6 +75,11 @@ export class NameHolder {
   readonly #held = new Map<string, Map<Address, HeldMeaning>>()
   /** Proposals that are being opened: they count as open from before their holds on. */
   readonly #coming = new Map<string, Address[]>()
+  /** Holds that requests wait for, or have stopped waiting for. */
+  readonly #holding = new Map<string, Promise<void>>()
+  /** Proposals that were told to come again: what they would mean is not released at once. */
+  #lingering: { readonly id: string; readonly manifest: Address; readonly until: number }[] = []
+  readonly #stopping = new AbortController()
   readonly #turns = new Map<string, Semaphore>()
   /** Names to hold, or to release something of. */
   readonly #due = new Set<string>()
@@ -76,7 +96,10 @@ export class NameHolder {
     this.#parts = parts
   }
 
-  /** Holds what a proposal would make names mean. It counts until this is disposed, and then as long as the proposal is open. */
+  /**
+   * Holds what a proposal would make names mean. It counts until this is disposed, and then as long as the proposal is open.
+   * A directory that takes longer than the request may is held all the same: asked again soon, there is less to do.
+   */
   async expect(items: readonly Item[], context: CallContext): Promise<Disposable> {
     const meant = items.flatMap((item) => (item.kind === 'name' && isLive(item) ? [item] : []))
     for (const { id, manifest } of meant) this.#coming.set(id, [...(this.#coming.get(id) ?? []), manifest])
@@ -85,16 +108,38 @@ export class NameHolder {
         for (const { id, manifest } of meant) this.#came(id, manifest)
       },
     }
+    const deadline = context.deadline.child(WAIT_SHARE * context.deadline.remaining())
+    using cancel = new Cancel({ signals: [context.signal], deadline, operation: 'the hold of what is proposed' })
     try {
       for (let at = 0; at < meant.length; at += TOGETHER) {
         const some = meant.slice(at, at + TOGETHER)
-        await Promise.all(some.map(async ({ id, manifest }) => await this.#hold(id, manifest, context)))
+        const holds = some.map(async ({ id, manifest }) => await this.#join(id, manifest))
+        await abortable(cancel.signal, Promise.all(holds))
       }
     } catch (error) {
+      const until = this.#platform.clock.now() + LINGER_MS
+      if (isKind(error, 'Timeout')) for (const { id, manifest } of meant) this.#lingering.push({ id, manifest, until })
       expected[Symbol.dispose]()
-      throw error
+      throw isKind(error, 'Timeout') && deadline.expired ? stillHolding(meant.map(({ id }) => id)) : error
     }
     return expected
+  }
+
+  /** Whoever asks for the same is waiting for one hold, which ends with the service or with its own time. */
+  async #join(name: string, meaning: Address): Promise<void> {
+    const key = `${name} ${meaning}`
+    const known = this.#holding.get(key)
+    if (known !== undefined) return await known
+    const context = { deadline: Deadline.after(this.#platform.clock, CALL_MS), signal: this.#stopping.signal }
+    const holding = this.#hold(name, meaning, context)
+      .then(() => {})
+      .finally(() => {
+        this.#holding.delete(key)
+      })
+    // Its caller may have left.
+    holding.catch(() => {})
+    this.#holding.set(key, holding)
+    await holding
   }
 
   /** Which names mean something that is not all there; nothing if all of it is. */
@@ -108,6 +153,12 @@ export class NameHolder {
     const others = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
     const which = `${names.slice(0, NAMED_MAX).join(', ')}${others}`
     return `The content of ${spellCount(names.length, 'name')} is not all here: ${which}. Put it again from where it is kept.`
+  }
+
+  /** Ends what requests no longer wait for. */
+  async close(): Promise<void> {
+    this.#stopping.abort(new CairnError('Canceled', 'The registry stops.'))
+    await Promise.allSettled(this.#holding.values())
   }
 
   readonly run: TaskBody = async ({ draining }) => {
@@ -182,6 +233,9 @@ export class NameHolder {
   async #settle(draining: AbortSignal): Promise<void> {
     const { clock } = this.#platform
     this.#lookAtProposals()
+    const now = clock.now()
+    for (const { id, until } of this.#lingering) if (until <= now) this.#due.add(id)
+    this.#lingering = this.#lingering.filter(({ until }) => until > now)
     const due = [...this.#due]
     for (const name of due) {
       const context: CallContext = { deadline: Deadline.after(clock, CALL_MS), signal: draining }
@@ -228,7 +282,6 @@ export class NameHolder {
 
   /** What is held whole stays so; anything else is tried anew. */
   async #tryHold(name: string, meaning: Address, context: CallContext): Promise<boolean> {
-    if (this.#held.get(name)?.get(meaning)?.missing === 0) return true
     try {
       return (await this.#hold(name, meaning, context)) === 0
     } catch (error) {
@@ -241,6 +294,8 @@ export class NameHolder {
   async #hold(name: string, meaning: Address, context: CallContext): Promise<number> {
     const { signal } = context
     using _turn = await this.#turnOf(name).acquire(signal === undefined ? {} : { signal })
+    // Looked at with the turn: a release that was under way is over.
+    if (this.#held.get(name)?.get(meaning)?.missing === 0) return 0
     const missing = await this.#missingOf(name, meaning, context)
     this.#note(name, meaning).missing = missing
     return missing
@@ -281,6 +336,7 @@ export class NameHolder {
   #wantedOf(name: string): Set<Address> {
     const meaning = this.#meanings.get(name)
     const wanted = new Set([...(meaning === undefined ? [] : [meaning]), ...(this.#coming.get(name) ?? [])])
+    for (const { id, manifest } of this.#lingering) if (id === name) wanted.add(manifest)
     const now = this.#platform.clock.wall()
     for (const { proposal, payload } of this.#parts.ledger.proposals()) {
       if (proposal.expires_at <= now) continue
@@ -327,6 +383,11 @@ export class NameHolder {
   get #path(): string {
     return `${this.#parts.directory}/holds.json`
   }
+}
+
+function stillHolding(names: readonly string[]): CairnError {
+  const detail = `What is proposed for ${names.slice(0, NAMED_MAX).join(', ')} is large and still being held in storage; propose it again in a moment.`
+  return new CairnError('StorageBusy', detail, { retryAfterMs: 2000 })
 }
 
 function ownerOf(name: string): string {

@@ -14,7 +14,7 @@ import type { ObjectCatalog, ObjectReader } from './object-reader.ts'
 import { windowsOf } from './window-core.ts'
 
 /** Objects of one write. */
-const BATCH = 512
+const BATCH = 1024
 /** Of one tree; more than a node of this size has. */
 const ENTRIES_MAX = 10_000_000
 /** What is listed in about a millisecond; more is another thread's work. */
