@@ -25,6 +25,8 @@ export interface Campaign {
   /** About how many states are reopened. */
   readonly cuts: number
   readonly storage: StorageClass
+  /** Only states of which what was kept and lost fits; their side files are left as the cut left them. */
+  readonly fates?: RegExp | undefined
 }
 
 export interface CampaignReport {
@@ -44,20 +46,21 @@ interface History {
 }
 
 /** Throws, naming the cut, if any state breaks a promise. */
-export async function runCampaign({ seed, cuts, storage }: Campaign): Promise<CampaignReport> {
+export async function runCampaign({ seed, cuts, storage, fates }: Campaign): Promise<CampaignReport> {
   const history = await live(seed, storage)
   let possible = 0
   let promises = 0
+  const fits = (image: CrashImage): boolean => fates === undefined || fates.test(image.fates)
   for (const image of history.images()) {
-    possible += 1
+    if (fits(image)) possible += 1
     promises = image.marks.filter((mark) => mark.startsWith('ack ')).length
   }
   const random = new SeededRandom(seed)
   let done = 0
   for (const image of history.images()) {
-    if (random.next() >= cuts / possible) continue
+    if (!fits(image) || random.next() >= cuts / possible) continue
     done += 1
-    await checkImage(seed, storage, image, random)
+    await checkImage(seed, storage, image, { random, areSidesKept: fates !== undefined })
   }
   return { cuts: done, possible, promises }
 }
@@ -109,14 +112,14 @@ async function checkImage(
   seed: number,
   storageClass: StorageClass,
   image: CrashImage,
-  random: SeededRandom,
+  { random, areSidesKept }: { readonly random: SeededRandom; readonly areSidesKept: boolean },
 ): Promise<void> {
   const world = new VirtualWorld(seed)
   const machine = world.machine('node', { table: image.table() })
-  const rot = random.next() < ROTTEN ? rotLastGroups(machine, random) : undefined
+  const rot = !areSidesKept && random.next() < ROTTEN ? rotLastGroups(machine, random) : undefined
   // Side files are as the cut left them, damaged, or lost.
   const draw = random.next()
-  const sides = rot !== undefined ? 'lost' : draw < 1 / 3 ? 'kept' : draw < 2 / 3 ? 'damaged' : 'lost'
+  const sides = rot !== undefined ? 'lost' : areSidesKept || draw < 1 / 3 ? 'kept' : draw < 2 / 3 ? 'damaged' : 'lost'
   if (sides === 'damaged') machine.damageSideFiles(random)
   if (sides === 'lost') machine.loseSideFiles()
   const platform = machine.start()

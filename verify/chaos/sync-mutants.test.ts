@@ -16,15 +16,12 @@ const CUTS = 150
 const STEP = process.env['CAIRN_LONG'] === '1' ? 1 : 4
 
 /** The first complaint of the power-cut campaign about the store in this directory. */
-async function storeComplaint(
-  directory: URL,
-  { seed: likely = 1, cuts = CUTS }: SyncMutant,
-): Promise<string | undefined> {
+async function storeComplaint(directory: URL, { seed: likely = 1, fates }: SyncMutant): Promise<string | undefined> {
   const { DriveStore } = (await import(new URL('drive-store.ts', directory).href)) as typeof Store
   const others = Array.from({ length: SEEDS_MAX }, (_, at) => at + 1).filter((seed) => seed !== likely)
   for (const seed of [likely, ...others]) {
     try {
-      await runCampaign({ seed, cuts: seed === likely ? cuts : CUTS, storage: DriveStore })
+      await runCampaign({ seed, cuts: CUTS, storage: DriveStore, fates })
     } catch (error) {
       return String(error)
     }

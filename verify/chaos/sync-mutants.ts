@@ -5,8 +5,8 @@ import type { Mutant } from '../model/mutant.ts'
 export interface SyncMutant extends Omit<Mutant, 'expect'> {
   /** The seed that showed it first, to be tried before the others. */
   readonly seed?: number
-  /** How many states of that seed are reopened, where the usual number shows nothing. */
-  readonly cuts?: number
+  /** Which states alone can show it, where those are few. */
+  readonly fates?: RegExp
 }
 
 /** The syncs of `packages/store/src`. */
@@ -65,8 +65,7 @@ export const STORE_SYNCS: readonly SyncMutant[] = [
   },
   {
     name: 'the removal of a side file is not synced before that of its segment',
-    seed: 107,
-    cuts: 400,
+    fates: /unlink lost,.* unlink kept/,
     file: 'journal/journal.ts',
     find: 'await directory.syncNames()',
     replace: '',
