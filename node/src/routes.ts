@@ -63,10 +63,17 @@ const scope = z.enum(Object.keys(SCOPES) as readonly Scope[], 'must be a scope f
 const mintBody = z.strictObject({
   aud: z.enum(AUDIENCES),
   scopes: z.array(scope).min(1),
-  /** Seconds from now. */
-  ttl_s: z.int().min(1).optional(),
-  path_prefix: z.string().optional(),
-  methods: z.array(z.string()).min(1).optional(),
+  /** Seconds from now; the end is a whole number that a token can hold. */
+  ttl_s: z
+    .int()
+    .min(1)
+    .max(2 ** 52)
+    .optional(),
+  path_prefix: z.string().meta({ pattern: '^/(?:[\\w~-][\\w.~-]*(?:/[\\w~-][\\w.~-]*)*)?$' }).optional(),
+  methods: z
+    .array(z.string().meta({ pattern: '^[A-Z]{1,16}$' }))
+    .min(1)
+    .optional(),
   max_bytes: z.int().min(0).optional(),
 })
 

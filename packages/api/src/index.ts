@@ -1,4 +1,5 @@
 export type { Lane, Method, ResponseRow, RouteContract, Schema } from './contract.ts'
+export { address, LOOKUP_NAME, textOf } from './formats.ts'
 export * as indexAnswers from './index-answers.ts'
 export * as interopAnswers from './interop-answers.ts'
 export * as nodeAnswers from './node-answers.ts'

@@ -12,6 +12,8 @@ const PAGE_MAX = 1000
 const OBJECTS_DEFAULT = 100
 const CHUNK_BYTES_MIN = 16 * 1024
 export const CHUNK_BYTES_MAX = 1024 * 1024
+/** The powers of two between them. */
+const CHUNK_SIZES = [16, 32, 64, 128, 256, 512, 1024].map((kib) => kib * 1024)
 export const MANIFEST_TYPE = 'application/vnd.ipld.dag-cbor'
 const OCTETS = 'application/octet-stream'
 
@@ -70,6 +72,9 @@ const copyQuery = z.strictObject({
   owners: z.string().max(4096).optional(),
 })
 
+/** Who holds an object. */
+const owner = z.string().regex(/^[\w.:@/-]{1,128}$/, 'must be 1 to 128 letters, digits or ._:@/- characters')
+
 const streamQuery = z.strictObject({ stream: z.string().optional() })
 
 const object = { path: '/o/:address', lane: 'inline', params: addressParams } as const
@@ -109,8 +114,14 @@ export const putObject = contract({
   summary:
     'Stores the body if it is what the address says. `?stream` as above. `?hold=OWNER` holds the object in the same durable step; it needs `storage:hold` too. `?copy=VERSION` is a copy from another node.',
   query: streamQuery.extend({
-    hold: z.string().optional(),
-    chunk_size: z.coerce.number().int().min(CHUNK_BYTES_MIN).max(CHUNK_BYTES_MAX).optional(),
+    hold: owner.optional(),
+    chunk_size: z.coerce
+      .number()
+      .int()
+      .min(CHUNK_BYTES_MIN)
+      .max(CHUNK_BYTES_MAX)
+      .meta({ enum: CHUNK_SIZES })
+      .optional(),
     ...copyQuery.shape,
   }),
   body: 'bytes',
@@ -240,7 +251,7 @@ const reference = {
   path: '/refs/:owner/:address',
   lane: 'inline',
   scope: 'storage:hold',
-  params: z.strictObject({ owner: z.string(), address }),
+  params: z.strictObject({ owner, address }),
 } as const
 
 /** With `copy` another node asks, about the copy on this one. */
@@ -265,7 +276,9 @@ export const holdObject = contract({
 export const releaseObject = contract({
   ...reference,
   method: 'DELETE',
-  query: referenceQuery.extend({ keep: z.string().optional() }),
+  query: referenceQuery.extend({
+    keep: z.string().meta({ pattern: '^(?:b3:[0-9a-f]{64}(?:,b3:[0-9a-f]{64}){0,63})?$' }).optional(),
+  }),
   summary:
     'Releases the object. Idempotent. `?tree` releases a directory and everything below it, but for what the directories in `keep` (up to 64 addresses, with commas) have too.',
   responses: { 200: treeProgress, 204: { description: 'Not held by this owner any more.' } },

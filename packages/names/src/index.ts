@@ -26,6 +26,8 @@ export {
   itemHash,
   itemKey,
   type LiveItem,
+  NAME_FORM,
+  NAME_LENGTH_MAX,
   type NameItem,
   parseItem,
   parseName,

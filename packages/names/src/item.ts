@@ -37,8 +37,10 @@ export type RemovedItem = {
 }
 export type Item = LiveItem | RemovedItem
 
+export const NAME_LENGTH_MAX = 128
+export const NAME_FORM = /^[a-z0-9][a-z0-9._-]*@[a-z0-9._-]+$/
 const NAME: TextRule = {
-  pattern: /^(?=.{1,128}$)[a-z0-9][a-z0-9._-]*@[a-z0-9._-]+$/,
+  pattern: new RegExp(`^(?=.{1,${NAME_LENGTH_MAX}}$)${NAME_FORM.source.slice(1)}`),
   says: 'a name such as site@1.0: a-z 0-9 . _ - on both sides of one @, at most 128 characters',
 }
 const PLAIN_ID: TextRule = {

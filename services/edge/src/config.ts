@@ -33,6 +33,7 @@ export const packSchema = z.strictObject({
   b3: z
     .string()
     .refine((text) => isAddress(text), 'must be an address, b3: and 64 hex digits')
+    .meta({ pattern: '^b3:[0-9a-f]{64}$' })
     .optional(),
   missing_tile: z.union([z.literal(204), z.literal(404)]).prefault(204),
 })

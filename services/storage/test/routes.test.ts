@@ -214,7 +214,9 @@ for (const disk of ['virtual', 'memory'] as const) {
       isProblem(await ask('GET', `/o/${address}`), 404, 'not_found')
       isProblem(await ask('DELETE', `/o/${address}`), 404, 'not_found')
       isProblem(await ask('PUT', `/refs/mailbox/${address}`), 404, 'not_found')
-      isProblem(await ask('PUT', `/refs/${'x'.repeat(129)}/${address}`), 404, 'not_found')
+      for (const owner of ['x'.repeat(129), '%C2%84'])
+        for (const method of ['PUT', 'DELETE'])
+          isProblem(await ask(method, `/refs/${owner}/${address}`), 400, 'bad_request')
     })
 
     test('PUT /o with a hold: stored and held at once, with both scopes', async () => {

@@ -31,6 +31,7 @@ const COMMON_ERRORS: readonly {
   { status: 421, code: 'misdirected', concerns: () => true },
   { status: 429, code: 'busy', concerns: () => true },
   { status: 503, code: 'draining', concerns: ({ lane }) => lane !== 'ops' },
+  { status: 431, code: 'header_cap', concerns: () => true },
   // A stream has no budget but the one its client may have given it.
   { status: 504, code: 'timeout', concerns: ({ lane }) => lane !== 'ops' },
 ]

@@ -48,7 +48,7 @@ test('the document says what the table says', () => {
       },
     },
   })
-  assert.equal(Object.keys(pin['responses'] as object).join(' '), '200 400 401 403 404 408 413 415 421 429 503 504')
+  assert.equal(Object.keys(pin['responses'] as object).join(' '), '200 400 401 403 404 408 413 415 421 429 431 503 504')
   const put = paths['/notes/{name}']?.['put']
   assert.deepEqual(put?.['parameters'], [
     { name: 'name', in: 'path', required: true, schema: { type: 'string', maxLength: 8 } },

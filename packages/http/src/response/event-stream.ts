@@ -39,7 +39,7 @@ export function eventsRoute(clock: Clock, bus: EventBus): Route {
     scope: 'events:read',
     summary:
       'What happens, as server-sent events, from now on or after the event `since` (or `Last-Event-ID`) names; `gap` says that some are lost.',
-    query: z.strictObject({ since: z.string().optional() }),
+    query: z.strictObject({ since: z.string().meta({ pattern: ID.source }).optional() }),
     responses: { 200: { description: 'Events until the client leaves.', mediaType: 'text/event-stream' } },
     limits: { stream: true },
     handler: (context) => {

@@ -1,5 +1,6 @@
 /** Objects by address. */
 
+import { LOOKUP_NAME, textOf } from '@cairn/api'
 import { empty, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
 import { type Address, parseAddress } from '@cairn/wire'
@@ -76,7 +77,7 @@ export function nameRoutes({ sites }: EdgeParts): RouteTable {
       path: '/edge/assets/n/:name/*',
       lane: 'inline',
       summary: 'A file of a site: index.html of a directory, 404.html for what is not there. Runs no scripts.',
-      params: z.looseObject({ name: z.string().min(1) }),
+      params: z.looseObject({ name: z.string().min(1).meta({ pattern: LOOKUP_NAME.source }) }),
       responses: PAGE_RESPONSES,
       errors: PAGE_ERRORS,
       handler: async (context) =>
@@ -112,9 +113,10 @@ function restOf(path: string, segments: number): string {
 }
 
 /** 64 hex digits, with or without `b3:` before them. */
-export const hexAddress = z
-  .string()
-  .transform((text): Address => parseAddress(text.startsWith('b3:') ? text : `b3:${text}`))
+export const hexAddress = textOf(
+  /^(?:b3:)?[0-9a-f]{64}$/,
+  (text): Address => parseAddress(text.startsWith('b3:') ? text : `b3:${text}`),
+)
 
 /** An address never means other bytes. */
 const IMMUTABLE: readonly string[] = ['Cache-Control', 'public, max-age=31536000, immutable', 'Vary', 'Accept-Encoding']

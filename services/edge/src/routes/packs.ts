@@ -1,5 +1,6 @@
 /** Tile packs. */
 
+import { textOf } from '@cairn/api'
 import { type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
 import { z } from 'zod'
@@ -15,11 +16,14 @@ const JSON_RESPONSES = {
 } as const
 
 /** `name`, or `name@b3` for this file and no other. */
-const packName = z.string().transform((text): PackRequest => {
+const packName = textOf(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:@(?:b3:)?[0-9a-f]{64})?$/, (text): PackRequest => {
   const mark = text.indexOf('@')
   if (mark === -1) return { name: text, address: undefined }
   return { name: text.slice(0, mark), address: hexAddress.parse(text.slice(mark + 1)) }
 })
+
+const zoomText = z.string().meta({ pattern: '^\\d{1,2}$' })
+const tileText = z.string().meta({ pattern: '^\\d{1,10}$' })
 
 const ZOOM_MAX = 30
 
@@ -60,7 +64,12 @@ export function packRoutes({ packs }: EdgeParts): RouteTable {
       path: '/edge/assets/p/:pack/:z/:x/:y',
       lane: 'inline',
       summary: 'A tile, in XYZ numbering; an extension of `y` is for people.',
-      params: z.strictObject({ pack: packName, z: z.string(), x: z.string(), y: z.string() }),
+      params: z.strictObject({
+        pack: packName,
+        z: zoomText,
+        x: tileText,
+        y: z.string().meta({ pattern: '^\\d{1,10}(?:\\.[a-z0-9]+)?$' }),
+      }),
       responses: { ...FILE_RESPONSES, 204: { description: 'The pack has no such tile.' } },
       errors: PACK_ERRORS,
       handler: (context) => {

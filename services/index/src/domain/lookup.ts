@@ -1,3 +1,4 @@
+import { LOOKUP_NAME } from '@cairn/api'
 import { CairnError } from '@cairn/kernel'
 import { type Address, parseAddress } from '@cairn/wire'
 import type { HedgeReport } from './hedged-lookup.ts'
@@ -10,14 +11,13 @@ export type LookupKey =
   | { readonly kind: 'cid'; readonly cid: Address }
 
 const NAME_PREFIX = 'name:'
-/** Wider than what the registry takes: a name that nobody can register is unknown, not malformed. */
-const NAME = /^[a-z0-9][a-z0-9._@-]{0,252}$/
 
 /** `name:…` or `b3:…`; the error says what is wrong with anything else. */
 export function parseLookupKey(text: string): LookupKey {
   if (!text.startsWith(NAME_PREFIX)) return { kind: 'cid', cid: parseAddress(text) }
   const name = text.slice(NAME_PREFIX.length)
-  if (NAME.test(name)) return { kind: 'name', name }
+  // Wider than what the registry takes: a name that cannot be registered is unknown, not malformed.
+  if (LOOKUP_NAME.test(name)) return { kind: 'name', name }
   const detail = 'A name has 1 to 253 of a-z 0-9 . _ @ -, beginning with a letter or digit: name:site@1.0.'
   throw new CairnError('Malformed', detail)
 }

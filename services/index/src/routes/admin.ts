@@ -1,18 +1,19 @@
 /** What an operator changes: pins, local names, and what is looked up again. Each change is audited. */
 
+import { address, textOf } from '@cairn/api'
 import { empty, json, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
-import { parseName } from '@cairn/names'
+import { NAME_FORM, NAME_LENGTH_MAX, parseName } from '@cairn/names'
 import { createUlid } from '@cairn/wire'
 import { z } from 'zod'
 import { noSuchName, registrySpeaks } from '../errors.ts'
 import type { IndexParts } from '../parts.ts'
 import { PRIORITIES, questionOf } from '../tasks/prefetcher.ts'
-import { address } from './params.ts'
+import { KEY_FORM } from './params.ts'
 
 const KEYS_MAX = 1000
 
-const nameParams = z.strictObject({ name: z.string().transform((text) => parseName(text)) })
+const nameParams = z.strictObject({ name: textOf(NAME_FORM, parseName, { maxLength: NAME_LENGTH_MAX }) })
 const done = z.strictObject({ ok: z.literal(true) })
 
 export function adminRoutes(parts: IndexParts): RouteTable {
@@ -63,7 +64,7 @@ function reindex({ reindex: queue, runtime, events, audit, idempotency }: IndexP
     scope: 'index:admin',
     summary: 'Looks keys up again, past what is kept, when there is time for it: `high` first, `low` last.',
     body: z.strictObject({
-      keys: z.array(z.string().transform(questionOf)).min(1).max(KEYS_MAX),
+      keys: z.array(textOf(KEY_FORM, questionOf)).min(1).max(KEYS_MAX),
       priority: z.enum(PRIORITIES).default('normal'),
     }),
     responses: { 202: { description: 'Accepted.', schema: z.strictObject({ task_id: z.string() }) } },

@@ -1,6 +1,6 @@
 /** IPFS Delegated Routing v1: who holds an address, as every client of that protocol asks for it. */
 
-import { indexAnswers } from '@cairn/api'
+import { indexAnswers, textOf } from '@cairn/api'
 import { type RequestContext, type RouteTable, route } from '@cairn/http'
 import { delegatedJson, delegatedLines, filterList, NDJSON, wantsNdjson } from '@cairn/routing'
 import type { IngressResponse } from '@cairn/transport'
@@ -15,6 +15,9 @@ import { rankedFor } from './providers.ts'
 
 /** What the protocol's clients expect an index to give at most. */
 const PROVIDERS_MAX = 64
+
+/** Of an object here; any other CID is unknown. */
+const CID_FORM = /^bafkr4i[a-h][a-z2-7]{50}[aeimquy4]$/
 
 const query = z.looseObject({
   'filter-protocols': z.string().max(1000).optional(),
@@ -31,7 +34,7 @@ export function delegatedRoute(parts: IndexParts): RouteTable[number] {
     lane: 'inline',
     summary:
       'Who holds the object of a CID (raw, blake3), as JSON or, where asked for, as NDJSON; an empty list for a CID of another kind. `filter-protocols` and `filter-addrs` as IPIP-484 says. With `Max-Forwards: 0`, which indexes send each other, no other index is asked.',
-    params: z.strictObject({ cid: z.string().transform((text) => knownAddressOfCid(text)) }),
+    params: z.strictObject({ cid: textOf(CID_FORM, knownAddressOfCid) }),
     query,
     responses: {
       200: { description: 'Peers.', schema: indexAnswers.delegatedProviders },

@@ -1,15 +1,17 @@
 /** What several routes take and answer, in one place. */
 
+import { address, LOOKUP_NAME, textOf } from '@cairn/api'
 import type { RequestContext } from '@cairn/http'
 import type { IngressResponse } from '@cairn/transport'
-import { type Address, entityTagOf, evaluatePreconditions, parseAddress } from '@cairn/wire'
+import { type Address, entityTagOf, evaluatePreconditions } from '@cairn/wire'
 import { z } from 'zod'
 import { parseLookupKey } from '../domain/lookup.ts'
 
 export type IndexRequestContext = RequestContext<unknown, unknown, unknown>
 
-export const address = z.string().transform((text) => parseAddress(text))
-export const keyParams = z.strictObject({ key: z.string().transform((text) => parseLookupKey(text)) })
+/** `b3:…` or `name:…`. */
+export const KEY_FORM = new RegExp(`^(?:b3:[0-9a-f]{64}|name:${LOOKUP_NAME.source.slice(1, -1)})$`)
+export const keyParams = z.strictObject({ key: textOf(KEY_FORM, parseLookupKey) })
 export const cidParams = z.strictObject({ cid: address })
 
 export const flag = z.enum(['true', 'false', '']).transform((text) => text !== 'false')

@@ -140,7 +140,10 @@ function report({ suppressions, audit, runtime }: IndexParts): RouteTable[number
     summary:
       'Says that a provider handed out other bytes or none: it is left out of answers about this address for a while.',
     params: cidParams,
-    body: z.strictObject({ provider: z.string().min(1).max(128), reason: z.enum(['corrupt', 'dead']) }),
+    body: z.strictObject({
+      provider: z.string().min(1).max(128).meta({ pattern: '^[1-9A-HJ-NP-Za-km-z]+$' }),
+      reason: z.enum(['corrupt', 'dead']),
+    }),
     responses: { 204: { description: 'Left out for ten minutes.' } },
     handler: (context) => {
       const { params, body } = context

@@ -1,10 +1,8 @@
 /** What several routes take, in one place. */
-import { type Address, parseAddress } from '@cairn/wire'
+import { address } from '@cairn/api'
 import { z } from 'zod'
 
-export const addressParams = z.strictObject({
-  address: z.string().transform((text): Address => parseAddress(text)),
-})
+export const addressParams = z.strictObject({ address })
 
 /** What a consumer may take from. */
 const OPEN_TOPIC = /^[a-z0-9][a-z0-9._-]{0,63}$/

@@ -15,7 +15,7 @@ export const WEBHOOK_PATH = '/webhooks/:provider'
 const BODY_BYTES_MAX = 25 * 1024 * 1024
 const OCTETS = 'application/octet-stream'
 
-const params = z.strictObject({ provider: z.string() })
+const params = z.strictObject({ provider: z.string().meta({ pattern: '^[\\w-]{1,64}$' }) })
 type WebhookContext = RequestContext<{ readonly provider: string }, unknown, Uint8Array>
 
 const accepted = z.strictObject({

@@ -1,5 +1,6 @@
 /** The log for everybody, as C2SP tlog-tiles: a checkpoint that changes, and files that never do. */
 
+import { textOf } from '@cairn/api'
 import { json, type RequestContext, type RouteTable, route } from '@cairn/http'
 import { CairnError, isKind, TokenBucket } from '@cairn/kernel'
 import { type AuditHeadLeaf, decodeLeaf, parseAuditChain, parseAuditHead } from '@cairn/names'
@@ -206,7 +207,7 @@ function newestAuditHead({ log, archive, published }: RegistryParts): RouteTable
     lane: 'inline',
     summary:
       'The newest head that was anchored of an audit chain, by the id its owner gave it; not one that was pruned.',
-    params: z.strictObject({ chain: z.string().transform(parseAuditChain) }),
+    params: z.strictObject({ chain: textOf(/^[0-9a-f]{32}$/, parseAuditChain) }),
     responses: {
       200: {
         description: 'The head, and where in the log it is.',

@@ -1,7 +1,8 @@
 /** What several routes take and answer, in one place. */
 
+import { textOf } from '@cairn/api'
 import type { RequestContext } from '@cairn/http'
-import { parseName } from '@cairn/names'
+import { NAME_FORM, NAME_LENGTH_MAX, parseName } from '@cairn/names'
 import type { IngressResponse } from '@cairn/transport'
 import { evaluatePreconditions } from '@cairn/wire'
 import { z } from 'zod'
@@ -12,15 +13,19 @@ export const proposalParams = z.strictObject({
   id: z.string().regex(/^p_[0-9a-f]{32}$/, 'must be a proposal id: p_ and 32 hexadecimal digits'),
 })
 
-export const whole = (max: number): z.ZodType<number> =>
+/** `least` is what the document says; a handler that wants more than none says why. */
+export const whole = (max: number, least = 0): z.ZodType<number> =>
   z
     .string()
     .regex(/^(?:0|[1-9]\d{0,15})$/, 'must be a whole number')
+    .meta({ type: 'integer', minimum: least, maximum: max })
     .transform(Number)
     .refine((value) => value <= max, `must be at most ${max}`)
 
 export const version = whole(Number.MAX_SAFE_INTEGER)
-export const nameParams = z.strictObject({ name: z.string().transform((text) => parseName(text)) })
+/** Of a tree that a proof continues. */
+export const treeSize = whole(Number.MAX_SAFE_INTEGER, 1)
+export const nameParams = z.strictObject({ name: textOf(NAME_FORM, parseName, { maxLength: NAME_LENGTH_MAX }) })
 
 /** What a drive may do to whoever reads from it. */
 export const driveErrors = { Integrity: 502, StorageBusy: 503 } as const

@@ -18,9 +18,9 @@ import { z } from 'zod'
 import type { Published } from '../domain/published.ts'
 import { noSuchSize, noSuchVersion } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { driveErrors, nameParams, REVALIDATED, version } from './params.ts'
+import { driveErrors, nameParams, REVALIDATED, treeSize, version } from './params.ts'
 
-const query = z.strictObject({ from: version.optional() })
+const query = z.strictObject({ from: treeSize.optional() })
 const responses = { 200: { description: 'A proof file.', schema: registryAnswers.proof } }
 
 export function proofRoutes(parts: RegistryParts): RouteTable {

@@ -37,7 +37,8 @@ export function referenceRoutes({ objects, own, work, treeHolds }: StorageParts)
       handler: async (context) => {
         const { owner, address: id } = context.params
         const { tree, keep = '' } = context.query
-        if (tree !== undefined) return await progressLines(treeHolds.release(owner, id, addressesIn(keep)))
+        const kept = addressesIn(keep)
+        if (tree !== undefined) return await progressLines(treeHolds.release(owner, id, kept))
         const at = context.query.copy === undefined ? objects : own
         await work.write<unknown>(async () => await at.release(owner, id), context)
         return empty(204)
