@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -69,6 +70,22 @@ describe('connections', TIMEOUT, () => {
       assert.deepEqual([head?.status, head?.headers['content-length'], head?.body], [200, '17', ''])
     }
     assert.equal(server.listener.openConnections, 1)
+    client.end()
+  })
+
+  const timers = process.platform === 'linux' ? false : 'only Linux shows the timers of sockets'
+  test('of a client that says nothing are asked for a sign of life', { skip: timers }, async () => {
+    await using server = await listening()
+    const client = await server.connect()
+    client.send(`GET /hello HTTP/1.1\r\n${HEAD}\r\n`)
+    assert.equal((await client.response())?.status, 200)
+    const port = server.listener.port.toString(16).toUpperCase().padStart(4, '0')
+    // The kind of the timer that runs: 01 while something is unacknowledged, 02 for the sign of life.
+    const isWatched = (row: string): boolean => {
+      const [, local, , state, , timer] = row.trim().split(/\s+/)
+      return local?.endsWith(`:${port}`) === true && state === '01' && timer?.startsWith('02') === true
+    }
+    await until(() => readFileSync('/proc/net/tcp', 'utf8').split('\n').some(isWatched))
     client.end()
   })
 

@@ -37,6 +37,8 @@ import { NodeResponse, ResponseHeads, type ResponseSink } from './response-sink.
 
 /** Connections the system keeps for us while the event loop is busy. */
 const BACKLOG = 4096
+/** Before the system asks a silent client for a sign of life. */
+const KEEPALIVE_MS = 60_000
 /** How long answers may take to reach their clients once the listener closes. */
 const CLOSE_GRACE_MS = 1000
 /** Longer than clients are told, so that a request they send at the last moment is still read. */
@@ -201,6 +203,9 @@ export class NodeListener extends Closeable implements Listener {
       requireHostHeader: false,
       requestTimeout: 0,
       noDelay: true,
+      // A client whose machine is gone is noticed also where nothing is sent for long: an event stream, a long poll.
+      keepAlive: true,
+      keepAliveInitialDelay: KEEPALIVE_MS,
       optimizeEmptyRequests: true,
     }
     const tls = address.kind === 'tcp' ? address.tls : undefined
