@@ -39,9 +39,9 @@ export const INTEROP_METRICS = {
   },
   upstream_rpc_seconds: {
     type: 'histogram',
-    labels: ['service', 'op', 'outcome'],
+    labels: ['upstream', 'op', 'outcome'],
     buckets: SECONDS,
-    help: 'Calls to other services, tries included: `ok` or `failed`.',
+    help: 'Calls to other services, which `upstream` names, tries included: `ok` or `failed`.',
   },
   mailbox_messages: { type: 'gauge', labels: ['state'], help: 'Messages here: `live` or `dead`.' },
   ...MAILBOX_METRICS,

@@ -19,6 +19,11 @@ async function samples(metrics: PrometheusMetrics): Promise<Map<string, number>>
   )
 }
 
+test('a metric with a label of that name is refused: it would say another service than its own', () => {
+  const calls = { type: 'histogram', labels: ['service'], buckets: [1], help: 'Calls.' } as const
+  assert.throws(() => new PrometheusMetrics('edge', { calls_seconds: calls }), /calls_seconds.*service/)
+})
+
 test('every series carries its service, and every declared metric its help and type', async () => {
   const metrics = new PrometheusMetrics('edge', TABLE)
   metrics.count('plain_total')

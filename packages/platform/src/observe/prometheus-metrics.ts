@@ -124,7 +124,11 @@ export class PrometheusMetrics implements Metrics {
   constructor(service: string, table: MetricTable) {
     this.#table = table
     this.#registry.setDefaultLabels({ service })
-    for (const [name, row] of Object.entries(table)) this.#open(name, row)
+    for (const [name, row] of Object.entries(table)) {
+      // It would take the place of the label that every series carries.
+      if (row.labels.includes('service')) throw new TypeError(`${name} must not have a label "service".`)
+      this.#open(name, row)
+    }
   }
 
   count(name: string, labels: Labels = NO_LABELS, by = 1): void {

@@ -49,7 +49,7 @@ export class Pressure {
     const beganAt = clock.now()
     const note = (outcome: 'ok' | 'failed'): void => {
       const tookMs = clock.now() - beganAt
-      metrics.observe('upstream_rpc_seconds', tookMs / 1000, { service, op, outcome })
+      metrics.observe('upstream_rpc_seconds', tookMs / 1000, { upstream: service, op, outcome })
       core.sawCall(this.#core, clock.now(), tookMs, this.#limits())
     }
     try {
