@@ -4,7 +4,7 @@ import type { FuzzTarget } from './fuzzer.ts'
 const FILES: Readonly<Record<string, readonly string[]>> = {
   wire: ['address', 'manifest', 'tree', 'cbor', 'json'],
   tokens: ['token'],
-  http: ['range', 'conditions', 'framing', 'server-events', 'chunk-frames', 'inflate'],
+  http: ['range', 'conditions', 'framing', 'server-events', 'event-frames', 'chunk-frames', 'inflate'],
   log: ['signed-note', 'tiles'],
   names: ['proofs', 'registry-requests'],
   routing: ['provider-record'],

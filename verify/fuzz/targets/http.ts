@@ -8,6 +8,7 @@ import { evaluatePreconditions, formatHttpDate, normalisePath, parseHttpDate, se
 import { parseEntityTags } from '@cairn/wire/testing'
 import { readEvents } from '../../../packages/clients/src/server-events.ts'
 import { PlainHeads } from '../../../packages/http/src/connection/plain-head.ts'
+import { eventFrame } from '../../../packages/http/src/response/event-stream.ts'
 import { readFrames } from '../../../services/storage/src/objects/body-chunks.ts'
 import type { FuzzTarget } from '../fuzzer.ts'
 import { bytesOf, pieces, textOf } from '../inputs.ts'
@@ -156,6 +157,28 @@ const events: FuzzTarget = {
   },
 }
 
+const END = { id: 'end', event: 'end', data: 'end' }
+
+const eventFrames: FuzzTarget = {
+  name: 'event-frames',
+  covers: ['packages/http/src/response/event-stream.ts'],
+  seeds: ['k3x9-42\tregistry.update\t{"version":7}', 'a\nb\t\tone\r\n\r\ndata: two\rid: 3'].map(bytesOf),
+  words: ['\t', '\n', '\r\n', '\n\n', 'data: ', 'id: ', 'event: ', ':', '\u0000', '\ufeff'],
+  bytesMax: 400,
+  run: async (input) => {
+    const [id = '', event = '', data = ''] = textOf(input).split('\t', 3)
+    const sent = Buffer.concat([eventFrame({ id, event, data }), eventFrame(END)])
+    const heard = await collect(readEvents(flow(pieces(sent, 7))))
+    // Whatever is in it, a frame is one event, and nothing of it is in the next.
+    assert.deepEqual(
+      heard.map((each) => each.data),
+      [data.replace(/\r\n|\r/g, '\n'), END.data],
+    )
+    assert.deepEqual(heard[1], { ...heard[1], ...END })
+    assert.equal(heard[0]?.id, id.replace(/[\r\n\0]/g, ''))
+  },
+}
+
 const frames: FuzzTarget = {
   name: 'chunk-frames',
   covers: ['services/storage/src/objects/body-chunks.ts'],
@@ -194,4 +217,4 @@ const inflate: FuzzTarget = {
   },
 }
 
-export const TARGETS: readonly FuzzTarget[] = [range, conditions, framing, events, frames, inflate]
+export const TARGETS: readonly FuzzTarget[] = [range, conditions, framing, events, eventFrames, frames, inflate]
