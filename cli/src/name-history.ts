@@ -1,7 +1,7 @@
 /** `cairn name show|log`: what names mean, what they meant, and who said so. */
 import type { NamedItem } from '@cairn/clients'
 import { CairnError, isKind } from '@cairn/kernel'
-import { type Artifact, headOf, parseName } from '@cairn/names'
+import { type Artifact, headOf, isRelease, parseName } from '@cairn/names'
 import type { CommandContext, CommandHandler, CommandOutcome } from './command.ts'
 import { mustBeNew, writeFileWhole } from './local-files.ts'
 import { connectionFlags, formatInstant, formatItems, formatRows } from './registry-format.ts'
@@ -41,6 +41,7 @@ function outcomeOf(
     result: {
       name,
       manifest,
+      kind: isRelease(item) ? 'release' : 'channel',
       type: type ?? null,
       item,
       version,
@@ -51,6 +52,7 @@ function outcomeOf(
     data: formatRows([
       ['name', name],
       ['manifest', manifest],
+      ['kind', isRelease(item) ? 'release: its meaning never changes' : 'channel: it may be given another meaning'],
       ...(type === undefined ? [] : [['type', type] as const]),
       ['version', String(version)],
       ...(committedAt === undefined ? [] : [['committed', committedAt] as const]),

@@ -1,7 +1,7 @@
 /** `cairn name propose|approve|commit`: how a name comes to mean something. */
 import type { ListedProposal, ProposalPage } from '@cairn/clients'
 import { CairnError, isKind, SystemClock } from '@cairn/kernel'
-import { itemHash, type NameItem, parseName, parsePayload } from '@cairn/names'
+import { isRelease, isReleaseTag, itemHash, type NameItem, parseName, parsePayload } from '@cairn/names'
 import { parseAddress, spellCount, toBase64url } from '@cairn/wire'
 import type { CommandArguments, CommandHandler } from './command.ts'
 import { readKeyFile, signingKeyPath, signWith } from './key.ts'
@@ -84,8 +84,9 @@ export const propose: CommandHandler = async (context) => {
     const current = await registry.client.name(id, undefined, registry.call())
     if (current === undefined && 'deleted' in meaning) throw nothingToRemove(id)
     const prev = current === undefined ? null : itemHash(current.item)
+    const kind = 'deleted' in meaning ? {} : { mutable: mutableFor(given, id, current?.item) }
     const payload = parsePayload({
-      items: [{ kind: 'name', id, prev, ...meaning }],
+      items: [{ kind: 'name', id, prev, ...meaning, ...kind }],
       ...(note === undefined ? {} : { note }),
     })
     // Overrules the version that is HEAD now, and none that comes after it.
@@ -93,6 +94,21 @@ export const propose: CommandHandler = async (context) => {
       reason === undefined ? undefined : { of: (await registry.client.head(registry.call())).hash, reason }
     return await proposeItems(context, registry, payload, supersede)
   })
+}
+
+/** Whether the name may be given another meaning later: as it stands, else as was asked for, else as its tag looks. */
+export function mutableFor(given: CommandArguments, name: string, current: NameItem | undefined): boolean {
+  const [release, channel] = [given.has('release'), given.has('channel')]
+  if (release && channel)
+    throw new CairnError('Malformed', 'A name is a release or a channel, not both.', { code: 'usage' })
+  if (current === undefined) return release ? false : channel || !isReleaseTag(name)
+  if (isRelease(current)) {
+    const detail = `${name} is a release: what it means is never changed and never removed. Publish under another name.`
+    throw new CairnError('Conflict', detail, { code: 'ReleaseFixed' })
+  }
+  if (!release) return true
+  const detail = `${name} is a channel, and a name never changes its kind. Publish the release under another name.`
+  throw new CairnError('Conflict', detail, { code: 'other_kind' })
 }
 
 function meaningOf(given: CommandArguments): Pick<NameItem, 'manifest' | 'type'> | { readonly deleted: true } {

@@ -11,6 +11,7 @@ import type { CommandContext, CommandHandler, CommandOutcome } from './command.t
 import { hashFile, hashTree, leftOut } from './hash.ts'
 import { readKeyFile, signingKeyPath, signWith } from './key.ts'
 import { isThere, localDirectory, type Skipped, targetStatOf } from './local-files.ts'
+import { mutableFor } from './name.ts'
 import { Progress } from './progress.ts'
 import { linksOf, putPath, type StoredPath } from './put.ts'
 import { connectionFlags, describeQuorum, formatItems } from './registry-format.ts'
@@ -139,7 +140,7 @@ async function payloadFor(
   const note = given.text('note')
   const prev = current === undefined ? null : itemHash(current)
   return parsePayload({
-    items: [{ kind: 'name', id: name, prev, ...meaning }],
+    items: [{ kind: 'name', id: name, prev, ...meaning, mutable: mutableFor(given, name, current) }],
     ...(note === undefined ? {} : { note }),
   })
 }

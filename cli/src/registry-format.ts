@@ -9,7 +9,7 @@ export function formatItems({ items }: Payload): string[] {
 
 function formatItem(item: Item): string[] {
   if (!isLive(item)) return [`${item.kind} ${item.id} is removed`]
-  const replaces = item.prev === null ? 'new' : `replaces the item ${item.prev}`
+  const replaces = item.prev === null ? `new${kindOf(item)}` : `replaces the item ${item.prev}`
   switch (item.kind) {
     case 'name': {
       const type = item.type === undefined ? '' : ` of type ${item.type}`
@@ -25,6 +25,12 @@ function formatItem(item: Item): string[] {
       return [`${kind} ${id} is ${JSON.stringify(rest)}  (${replaces})`]
     }
   }
+}
+
+/** What a new name is, where the item says so. */
+function kindOf(item: Item): string {
+  if (item.kind !== 'name' || !isLive(item) || item.mutable === undefined) return ''
+  return item.mutable ? ' channel' : ' release, for ever'
 }
 
 function formatSigners({ signers }: SignerSet): string[] {

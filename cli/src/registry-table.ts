@@ -12,6 +12,12 @@ const PROPOSAL: OperandRow = { name: 'PROPOSAL', required: true, does: 'the id t
 
 const NOTE: OptionRow = { name: 'note', value: 'TEXT', does: 'A note for the signers; it stays in the log.' }
 
+/** What a new name is; one that stands keeps its kind. */
+const NAME_KIND: readonly OptionRow[] = [
+  { name: 'release', does: 'A new name keeps its meaning for ever (default for a tag like 1.0 or v2).' },
+  { name: 'channel', does: 'A new name may be given another meaning (default for any other tag).' },
+]
+
 /** What a verification starts from. */
 const TRUST: readonly OptionRow[] = [
   {
@@ -40,6 +46,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
     operands: [PATH, { name: 'NAME', required: true, does: 'the name, such as site@live.' }],
     options: [
       { name: 'type', value: 'TYPE', does: 'The media type the signers vouch for, such as text/html.' },
+      ...NAME_KIND,
       NOTE,
       KEY,
       LINKS,
@@ -89,6 +96,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
         value: 'REASON',
         does: 'Overrule the newest version, and say why: it commits only while that is the newest.',
       },
+      ...NAME_KIND,
       NOTE,
     ],
     examples: [

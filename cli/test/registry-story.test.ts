@@ -88,14 +88,24 @@ test('each makes a key that never leaves their machine, and the node begins with
 let proposal = ''
 
 test('one proposes: what is to be signed and who has to is said', async () => {
-  const ran = await alice.run('name', 'propose', 'site@1.0', CONTENT, '--type', 'text/html', '--note', 'first')
+  const ran = await alice.run(
+    'name',
+    'propose',
+    'site@1.0',
+    CONTENT,
+    '--type',
+    'text/html',
+    '--channel',
+    '--note',
+    'first',
+  )
   assert.equal(ran.code, 0, ran.words)
   assert.match(ran.data, /^p_[0-9a-f]{32}\n$/)
   proposal = ran.data.trim()
   const flags = '--node URL --token-file SHELL/token'
   assert.deepEqual(masked(ran.words).split('\n'), [
     '✔ proposed',
-    '  site@1.0 means b3:… of type text/html  (new)',
+    '  site@1.0 means b3:… of type text/html  (new channel)',
     '  note: first',
     '  in the log registry.example.org/cairn/…, until TIME',
     '  What is signed:',
@@ -118,7 +128,7 @@ test('two approve, each with their own key, after seeing what they sign', async 
   assert.equal(first.data, '')
   assert.deepEqual(masked(first.words).split('\n'), [
     '  alice (ed25519, SHELL/home/.config/cairn/signer.key) signs:',
-    '  site@1.0 means b3:… of type text/html  (new)',
+    '  site@1.0 means b3:… of type text/html  (new channel)',
     '  note: first',
     '  in the log registry.example.org/cairn/…, until TIME',
     '  What is signed:',
@@ -179,7 +189,7 @@ test('anybody with the right to commits it, once, however often asked', async ()
   assert.match(ran.data, /^1 {2}b3:[0-9a-f]{64}\n$/)
   assert.deepEqual(masked(ran.words).split('\n'), [
     '✔ committed as version 1, entry 5 of the log',
-    '  site@1.0 means b3:… of type text/html  (new)',
+    '  site@1.0 means b3:… of type text/html  (new channel)',
     '  Next:  npx cairn name show site@1.0 --node URL --token-file SHELL/token',
     '',
   ])
@@ -193,6 +203,7 @@ test('what it means, who said so, and when it meant what', async () => {
   assert.deepEqual(masked(shown.data).split('\n'), [
     'name         site@1.0',
     'manifest     b3:…',
+    'kind         channel: it may be given another meaning',
     'type         text/html',
     'version      1',
     'committed    TIME',
@@ -210,7 +221,7 @@ test('what it means, who said so, and when it meant what', async () => {
     '2  TIME  bob, carol',
     '    site@1.0 means b3:…  (replaces the item b3:…)',
     '1  TIME  alice, carol',
-    '    site@1.0 means b3:… of type text/html  (new)',
+    '    site@1.0 means b3:… of type text/html  (new channel)',
   ])
   assert.match(
     await told(alice.quick('name', 'log')),
@@ -225,7 +236,7 @@ test('what it means, who said so, and when it meant what', async () => {
 
 test('two proposals for one name: the second has not seen the first', async () => {
   const rivals = [LATER, CONTENT].map(
-    async (address) => await told(bob.quick('name', 'propose', '-q', 'race@1', address)),
+    async (address) => await told(bob.quick('name', 'propose', '-q', 'race@1', address, '--channel')),
   )
   const [one, two] = await Promise.all(rivals)
   for (const each of [alice, bob])
@@ -331,7 +342,7 @@ test('signers change by the word of those in force, and every new key shows that
   assert.equal((await alice.quick('name', 'commit', '-q', rotation)).code, 0)
 
   await refused(bob.quick('name', 'approve', waiting, '--json'), 'StaleSignerSet', 8)
-  const fresh = await told(alice.quick('name', 'propose', '-q', 'fresh@1', CONTENT))
+  const fresh = await told(alice.quick('name', 'propose', '-q', 'fresh@1', CONTENT, '--channel'))
   await refused(carol.quick('name', 'approve', fresh, '--json'), 'RevokedKey', 7)
   for (const key of [alice.path('home/.config/cairn/signer.key'), mallory.path('dave.key')])
     assert.equal((await alice.quick('name', 'approve', '-q', fresh, '--key', key)).code, 0)

@@ -75,15 +75,17 @@ export class StorageService implements AsyncDisposable {
     const lookup = { addresses: async () => [] }
     const platform = createPlatform(runtime, { workers, transport, lookup, memoryBytes: MEMORY_BYTES })
     const values = storageSection.parse({ bind_addr: '127.0.0.1:0', durability: { scrub_pacing: '1GiB' } })
-    const { running } = await STORAGE.start({
+    const host = {
       platform,
       config: new Config({ values, origins: {} }),
       authorizer: capabilityAuthorizer(runtime.clock, () => ({ keyring: service.#ring, isRevoked: () => false })),
       directory: '/storage',
       version: { service: 'storage' },
       metricsText: async () => '',
-      onFatal: (task, error) => assert.fail(`${task}: ${String(error)}`),
-    })
+      onFatal: (task: string, error: unknown) => assert.fail(`${task}: ${String(error)}`),
+      identitySeed: new Uint8Array(32),
+    }
+    const { running } = await STORAGE.start(host)
     service.#running = running
     return service
   }

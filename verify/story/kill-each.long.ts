@@ -43,7 +43,7 @@ before(async () => {
   await testbed.write('operator/cairn.toml', '')
   testbed.urls = await deployment.start()
   address = await testbed.told('operator', 'put', '-q', await testbed.write('operator/kept.txt', 'acknowledged'))
-  const proposal = await testbed.told('operator', 'name', 'propose', '-q', 'kept@1', address)
+  const proposal = await testbed.told('operator', 'name', 'propose', '-q', '--channel', 'kept@1', address)
   await testbed.told('operator', 'name', 'approve', '-q', proposal)
   await testbed.told('operator', 'name', 'commit', '-q', proposal)
 })

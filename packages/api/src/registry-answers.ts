@@ -16,6 +16,7 @@ const item = z.object({
   prev: z.nullable(z.string()),
   deleted: z.optional(z.literal(true)),
   manifest: z.optional(z.string()),
+  mutable: z.optional(z.boolean()),
   type: z.optional(z.string()),
   endpoint: z.optional(z.string()),
   title: z.optional(z.string()),

@@ -23,6 +23,8 @@ export {
   type Item,
   type ItemKind,
   isLive,
+  isRelease,
+  isReleaseTag,
   itemHash,
   itemKey,
   type LiveItem,

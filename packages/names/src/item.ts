@@ -16,8 +16,16 @@ type DescribedItem<Kind extends string, Descriptor> = Descriptor & {
   readonly prev: Address | null
 }
 
-/** A name means an object: its address, and the media type where the signers vouch for one. */
-export type NameItem = DescribedItem<'name', { readonly manifest: Address; readonly type?: string }>
+/**
+ * A name means an object: its address, and the media type where the signers vouch for one.
+ *
+ * `mutable: false` makes it a release, whose meaning is never changed and never removed; `true`, and no word of it, as
+ * in items of 0.1, a channel, which may be given another.
+ */
+export type NameItem = DescribedItem<
+  'name',
+  { readonly manifest: Address; readonly type?: string; readonly mutable?: boolean }
+>
 type ServiceItem = DescribedItem<'service', { readonly endpoint: string; readonly title?: string }>
 type NodeItem = DescribedItem<
   'node',
@@ -65,7 +73,7 @@ const KINDS: Readonly<
     { readonly id: TextRule; readonly required: readonly string[]; readonly optional: readonly string[] }
   >
 > = {
-  name: { id: NAME, required: ['manifest'], optional: ['type'] },
+  name: { id: NAME, required: ['manifest'], optional: ['type', 'mutable'] },
   service: { id: PLAIN_ID, required: ['endpoint'], optional: ['title'] },
   node: { id: PLAIN_ID, required: ['identity_key', 'addrs', 'region'], optional: [] },
   region: { id: PLAIN_ID, required: [], optional: ['title'] },
@@ -102,7 +110,7 @@ function readLive(kind: ItemKind, value: JsonValue, what: string): LiveItem {
   switch (kind) {
     case 'name': {
       const type = fields.has('type') ? { type: fields.text('type', MEDIA_TYPE) } : {}
-      return { kind, id, prev, manifest: fields.address('manifest'), ...type }
+      return { kind, id, prev, manifest: fields.address('manifest'), ...type, ...readMutable(fields, prev) }
     }
     case 'service':
       return { kind, id, prev, endpoint: fields.text('endpoint', WEB_URL), ...readTitle(fields) }
@@ -115,6 +123,14 @@ function readLive(kind: ItemKind, value: JsonValue, what: string): LiveItem {
     case 'signer_set':
       return { kind, id: SIGNER_SET_ID, prev, ...readSignerSet(fields) }
   }
+}
+
+function readMutable(fields: FieldReader, prev: Address | null): { readonly mutable?: boolean } {
+  if (!fields.has('mutable')) return {}
+  const mutable = fields.value('mutable')
+  if (typeof mutable !== 'boolean') throw fields.refused('mutable', 'must be true or false')
+  if (!mutable && prev !== null) throw fields.refused('mutable', 'can be false only where "prev" is null')
+  return { mutable }
 }
 
 const readTitle = (fields: FieldReader): { readonly title?: string } =>
@@ -133,6 +149,15 @@ function readNode(fields: FieldReader): Omit<NodeItem, 'kind' | 'id' | 'prev'> {
 export function parseName(text: string): string {
   if (NAME.pattern.test(text)) return text
   throw malformed(`${JSON.stringify(text.slice(0, 160))} is not ${NAME.says}.`)
+}
+
+/** Whether this is a name that keeps its meaning for ever. */
+export const isRelease = (item: Item | undefined): boolean =>
+  item?.kind === 'name' && isLive(item) && item.mutable === false
+
+/** What a new name is, unless its proposer says otherwise: one whose tag looks like a version is a release. */
+export function isReleaseTag(name: string): boolean {
+  return /@v?\d+(?:\.\d+){0,3}(?:-[a-z0-9._-]*)?$/.test(name)
 }
 
 export const isLive = (item: Item): item is LiveItem => !('deleted' in item)

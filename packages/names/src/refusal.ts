@@ -9,6 +9,7 @@ export const REFUSALS = {
   invalid_sig: "The signature is not the signer's over the signing input of this proposal in this log.",
   quorum_failed: 'Fewer than m signers have approved, or a new key has not signed.',
   head_moved: 'The proposal supersedes a HEAD that is no longer HEAD.',
+  release_fixed: 'The name is a release, whose meaning is never changed and never removed.',
   chain_mismatch: 'An item has changed since the proposal was made.',
 } as const satisfies Record<string, string>
 

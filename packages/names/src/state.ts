@@ -10,7 +10,7 @@
 import { CairnError } from '@cairn/kernel'
 import { type Hash, leafHash, type MapProof, MerkleMap, sha256 } from '@cairn/tlog'
 import { type Address, digestOf, equalBytes, toHex } from '@cairn/wire'
-import { type Item, type ItemKind, isLive, itemHash, itemKey, type LiveItem } from './item.ts'
+import { type Item, type ItemKind, isLive, isRelease, itemHash, itemKey, type LiveItem } from './item.ts'
 import type { Payload } from './proposal.ts'
 import { type RegistryRefusal, refused } from './refusal.ts'
 import { SIGNER_SET_ID, type SignerSetItem } from './signer-set.ts'
@@ -127,8 +127,19 @@ export class RegistryState {
     return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ item }) => item)
   }
 
+  /** Why nothing can ever commit this payload; undefined if that depends on what comes before it. */
+  refuseForever({ items }: Payload): RegistryRefusal | undefined {
+    const fixed = items.find(({ kind, id }) => isRelease(this.get(kind, id)))
+    if (fixed === undefined) return undefined
+    const detail = `${fixed.id} is a release: what it means is never changed and never removed. Publish under another name.`
+    return refused('release_fixed', detail)
+  }
+
   /** The state after all of the payload's items, or which of them does not follow what stands. */
-  apply({ items }: Payload): Applied {
+  apply(payload: Payload): Applied {
+    const fixed = this.refuseForever(payload)
+    if (fixed !== undefined) return fixed
+    const { items } = payload
     const stale = items.find(({ kind, id, prev }) => prev !== this.hashOf(kind, id))
     if (stale !== undefined) return mismatch(stale, this.hashOf(stale.kind, stale.id))
     return { kind: 'ok', state: items.reduce((next: RegistryState, item) => next.#with(item), this) }

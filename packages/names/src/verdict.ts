@@ -57,6 +57,7 @@ export const PROOF_REFUSALS = {
   no_timestamp: 'An age limit was given, but no key of the log has stated the time of this checkpoint.',
   too_old: 'The checkpoint is older than the limit.',
   from_the_future: 'The checkpoint states a time that has not come yet.',
+  release_changed: 'A name that was a release is given another meaning, or removed.',
   older_than_pin: 'The checkpoint is smaller than one already seen.',
   consistency_missing: 'The checkpoint is larger than the pinned one, and nothing shows that it continues it.',
   forked: 'The checkpoint contradicts the pinned one: the log has shown two histories.',

@@ -13,10 +13,10 @@ import {
   verifyInclusion,
   verifyMapProof,
 } from '@cairn/tlog'
-import { equalBytes } from '@cairn/wire'
+import { type Address, equalBytes } from '@cairn/wire'
 import { type Artifact, type Head, headOf, isOriginOf, requireGenesis } from './artifact.ts'
 import { judgeArtifact } from './commit.ts'
-import { itemHash } from './item.ts'
+import { isRelease, itemHash } from './item.ts'
 import { createCommitLeaf, encodeLeaf } from './leaf.ts'
 import type { NameProof, Proof, ProvenCommit } from './proof.ts'
 import { type LogIdentity, signerSetOf } from './proposal.ts'
@@ -91,6 +91,9 @@ function verifyName(proof: NameProof, { size, root }: Checkpoint, history: Histo
   if (!isProved || (item !== null && item.id !== name)) {
     throw proofRefused('state_proof', `The state of version ${head.version} says something else of ${name}.`)
   }
+  const release = history.releases.get(name)
+  if (release !== undefined && (item === null || itemHash(item) !== release))
+    throw proofRefused('release_changed', `${name} is a release, but the proof gives it another meaning.`)
   if (item !== null) verifyItemApproved(proof, itemHash(item))
   return { type: 'name', name, item, head }
 }
@@ -153,6 +156,8 @@ export interface History {
   readonly head: Head
   /** How many signer sets there were, the first included. */
   readonly signerSets: number
+  /** The hash of the item of each release that the commits make. */
+  readonly releases: ReadonlyMap<string, Address>
   /** Who approved the last commit, of the set in force. */
   readonly approved: readonly string[]
 }
@@ -174,11 +179,13 @@ function verifyHistory(
   let signerSet = expecting('other_genesis', () => requireGenesis(first.artifact))
   verifyPlace(first, checkpoint)
   let signerSets = 1
+  const releases = new Map<string, Address>()
   let approved: readonly string[] = []
   for (const commit of later) {
     verifyOrder(last, commit)
     verifyPlace(commit, checkpoint)
     approved = verifyApprovals(commit.artifact, log, signerSet, verifier)
+    verifyReleases(commit.artifact, releases)
     const next = signerSetOf(commit.artifact.payload)
     if (next !== undefined) {
       verifyLink(commit.artifact, signerSet, next)
@@ -188,7 +195,7 @@ function verifyHistory(
     last = { commit, head: headOf(commit.artifact) }
   }
   verifySignerSet(proof, last.commit.artifact, signerSet)
-  return { log, artifact: last.commit.artifact, head: last.head, signerSets, approved }
+  return { log, artifact: last.commit.artifact, head: last.head, signerSets, releases, approved }
 }
 
 function verifyGenesis({ origin, genesis }: LogIdentity, trusted: LogIdentity | undefined): void {
@@ -228,6 +235,16 @@ function verifyApprovals(
   const { version } = artifact
   if (judgement.code === 'stale_signer_set') throw missingLink(version)
   throw proofRefused('not_approved', `Version ${version} is not approved: ${judgement.detail}`)
+}
+
+/** No commit may touch a release once it is made: that quorums agreed to it changes nothing. */
+function verifyReleases({ version, payload: { items } }: Artifact, releases: Map<string, Address>): void {
+  for (const item of items) {
+    if (item.kind !== 'name') continue
+    if (releases.has(item.id))
+      throw proofRefused('release_changed', `Version ${version} changes ${item.id}, which is a release.`)
+    if (isRelease(item)) releases.set(item.id, itemHash(item))
+  }
 }
 
 function verifyLink({ version }: Artifact, current: SignerSetItem, next: SignerSetItem): void {

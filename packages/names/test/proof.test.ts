@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   encodeProof,
+  itemHash,
   type NameItem,
   type Pin,
   PROOF_REFUSALS,
   type Proof,
   parseProof,
+  RegistryState,
   type TrustFile,
   type Verdict,
   verifyProof,
@@ -241,6 +243,16 @@ const REFUSED: Readonly<Record<ProofRefusalCode, (registry: TestRegistry) => Pro
       { proof: { ...site, name: 'other@2.0' } },
       { proof: { ...site, item: { ...site.item!, manifest: manifest('f') } } },
     ]
+  },
+  release_changed: async ({ signers }) => {
+    const registry = new TestRegistry(signers, 2)
+    const release = { kind: 'name', id: 'app@1.0', prev: null, manifest: manifest('a'), mutable: false } as const
+    registry.publish([release])
+    const open = registry.propose([{ kind: 'name', id: 'app@1.0', prev: itemHash(release), manifest: manifest('b') }])
+    for (const who of signers.slice(0, 2)) registry.approve(open, who)
+    registry.force(open, { state: RegistryState.EMPTY })
+    const proof = { ...(await registry.versionProof(1)), version: 2, commits: await registry.provenCommits(2, [1]) }
+    return [{ proof, trust: registry.trust() }]
   },
   item_not_approved: async (registry) => {
     const proof = await registry.nameProof('site@1.0')

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toBase64url } from '@cairn/wire'
-import { judgeApproval, judgeQuorum, type RefusalCode, type SignerSetItem, signerSetHash } from '../src/index.ts'
+import {
+  itemHash,
+  judgeApproval,
+  judgeQuorum,
+  type RefusalCode,
+  type SignerSetItem,
+  signerSetHash,
+} from '../src/index.ts'
 import { REFUSALS } from '../src/testing.ts'
 import { manifest, type OpenProposal, TestRegistry } from './registry.ts'
 import { approvalBy, publicPart, quantumSigner, signer, VERIFIER } from './signers.ts'
@@ -128,6 +135,14 @@ const CASES: Readonly<Record<RefusalCode, readonly (() => string)[]>> = {
       return registry.commit(overrule)
     },
   ],
+  release_fixed: ([{ deleted: true }, { manifest: manifest('b') }] as const).map((change) => () => {
+    const { registry } = registryOf()
+    const release = { kind: 'name', id: 'app@1.0', prev: null, manifest: manifest('a'), mutable: false } as const
+    registry.publish([release])
+    const open = registry.propose([{ kind: 'name', id: 'app@1.0', prev: itemHash(release), ...change }])
+    for (const who of [ANNA, BERT]) registry.approve(open, who)
+    return registry.commit(open)
+  }),
   chain_mismatch: [
     () => {
       const { registry, open } = registryOf()

@@ -42,6 +42,7 @@ const REFUSALS: Readonly<Record<RefusalCode, RefusalRow>> = {
   invalid_sig: { kind: 'Malformed', code: 'InvalidSig', status: 422 },
   quorum_failed: { kind: 'Malformed', code: 'QuorumFailed', status: 422 },
   head_moved: { kind: 'ChainMismatch', code: 'ChainMismatch', status: 409 },
+  release_fixed: { kind: 'Conflict', code: 'ReleaseFixed', status: 409 },
   chain_mismatch: { kind: 'ChainMismatch', code: 'ChainMismatch', status: 409 },
 }
 

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { CairnError, isKind } from '@cairn/kernel'
 import { SeededRandom } from '@cairn/kernel/testing'
-import { itemHash, type SignerSetItem, signerSetHash } from '@cairn/names'
+import { type Item, itemHash, type SignerSetItem, signerSetHash } from '@cairn/names'
 import { readSecret, systemCrypto, writeSecret } from '@cairn/platform'
 import { encodeCheckpoint, encodeNote, noteSigner, signNote } from '@cairn/tlog'
 import type { Answer } from '../../../verify/virtual/answer.ts'
@@ -220,6 +220,12 @@ const OWN: Readonly<Record<string, Trigger>> = {
     const asking = { body: { head: address('chain'), count: 7 }, token: tokenFor(['registry:anchor']) }
     for (let at = 0; at < 60; at += 1) await service.ask('POST', '/log/audit-heads', asking)
     return await service.ask('POST', '/log/audit-heads', asking)
+  }),
+  ReleaseFixed: of(async (service, quorum) => {
+    const release = { ...named('a@1', 'x'), mutable: false } as Item
+    await quorum.publish([release], [ALICE])
+    const body = { payload: { items: [named('a@1', 'y', itemHash(release))] } }
+    return await service.ask('POST', '/registry/proposals', { body })
   }),
   ProposalExists: of(async (service) => {
     const body = { ...GOOD, proposal_id: `p_${'7'.repeat(32)}` }

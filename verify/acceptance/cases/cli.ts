@@ -247,7 +247,7 @@ acceptance(
     const address = await node.put('x')
     const ids: string[] = []
     for (const type of ['text/plain', 'text/html']) {
-      const { out } = await node.cairn('name', 'propose', 'site@1.0', address, '--type', type, '-q')
+      const { out } = await node.cairn('name', 'propose', 'site@1.0', address, '--type', type, '--channel', '-q')
       ids.push(out.trim())
     }
     for (const id of ids) assert.equal((await node.cairn('name', 'approve', id, '-q')).code, 0)

@@ -45,7 +45,8 @@ export async function applyProposal(
   const id = proposalIdOf(effect)
   const current = await registry.name(name, undefined, context)
   const prev = current === undefined ? null : itemHash(current.item)
-  const payload = { items: [{ kind: 'name', id: name, prev, manifest: address }], note } as const
+  // Every event gives the name of its rule another meaning.
+  const payload = { items: [{ kind: 'name', id: name, prev, manifest: address, mutable: true }], note } as const
   await registry.proposeOnce(id, payload, context)
   return id
 }

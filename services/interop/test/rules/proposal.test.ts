@@ -35,7 +35,7 @@ test('a new name has nothing before it, a name that means something is replaced 
   const registry = new KeepingRegistry()
   const first = await applyProposal(registry, EFFECT, context)
   assert.deepEqual(registry.open.get(first), {
-    items: [{ kind: 'name', id: 'site@1.0', prev: null, manifest: EFFECT.address }],
+    items: [{ kind: 'name', id: 'site@1.0', prev: null, manifest: EFFECT.address, mutable: true }],
     note: 'github push',
   })
   const item = { kind: 'name', id: 'site@1.0', prev: null, manifest: EFFECT.address } as const

@@ -92,6 +92,9 @@ function propose(draft: LedgerDraft, command: Of<'propose'>, { log, index, now, 
   const { payload, payload_b3, supersede, apart, id = newId } = command
   if (draft.open(id) !== undefined || draft.committed(id) !== undefined) return refused(proposalExists(id))
   if (draft.openCount >= OPEN_MAX || draft.openBytes >= OPEN_BYTES_MAX) return refused(crowded(draft.openCount))
+  // A signature on it would be given in vain.
+  const fixed = draft.state.refuseForever(payload)
+  if (fixed !== undefined) return refused(refusal(fixed))
   const { signerSet } = draft.state
   const proposal = {
     proposal_id: id,

@@ -94,6 +94,7 @@ export function decisionRoutes(parts: RegistryParts): RouteTable {
         NotFound: 404,
         ChainMismatch: 409,
         Expired: 409,
+        ReleaseFixed: 409,
         StaleSignerSet: 409,
         QuorumFailed: 422,
         ...writeErrors,

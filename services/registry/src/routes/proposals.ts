@@ -30,7 +30,14 @@ export function proposalRoutes(parts: RegistryParts): RouteTable {
         'Opens a proposal: `{payload: {items, note?}, payload_b3?, supersede?, proposal_id?}`, as JSON or CBOR. It can be approved and committed for 24 hours. With an id of its own a proposer can ask again and open one. The UTF-8 of `signing_input` is what signers sign.',
       body: 'bytes',
       responses: { 202: { description: 'Open, durably.', schema: registryAnswers.opened } },
-      errors: { Malformed: 400, ProposalExists: 409, LengthRequired: 411, HardLimitExceeded: 413, ...writeErrors },
+      errors: {
+        Malformed: 400,
+        ProposalExists: 409,
+        ReleaseFixed: 409,
+        LengthRequired: 411,
+        HardLimitExceeded: 413,
+        ...writeErrors,
+      },
       handler: async (context) => {
         const request = parseProposalRequest(bodyOf(context))
         const apart = await storeApart(parts, context, request)
