@@ -29,7 +29,7 @@ export function renderHelp(topic: string, width?: number): string {
 
 /** The first words of commands, by what a user is about to do. */
 const GROUPS: readonly { readonly title: string; readonly words: readonly string[] }[] = [
-  { title: 'Store and fetch', words: ['publish', 'put', 'get', 'ls', 'rm', 'hash', 'resolve', 'providers'] },
+  { title: 'Store and fetch', words: ['publish', 'put', 'get', 'ls', 'diff', 'rm', 'hash', 'resolve', 'providers'] },
   { title: 'Names', words: ['name', 'registry', 'verify-proof'] },
   { title: 'Webhooks', words: ['hook', 'mailbox', 'audit', 'interop'] },
   { title: 'Map tiles', words: ['pack'] },

@@ -22,6 +22,11 @@ export function publicKeyOf(algo: Algorithm, seed: Uint8Array): string {
   return toBase64url(algo === 'ed25519' ? systemCrypto.ed25519PublicKey(seed) : systemCrypto.mlDsa44PublicKey(seed))
 }
 
+/** Enough of a public key to tell it from others. */
+export function fingerprint(key: string): string {
+  return addressOf(fromBase64url(key)).slice('b3:'.length, 'b3:'.length + 16)
+}
+
 export function signWith({ signer, seed }: SignerKey, message: Uint8Array): Uint8Array {
   return signer.algo === 'ed25519'
     ? systemCrypto.ed25519Signer(seed)(message)

@@ -1,13 +1,15 @@
 /** `cairn name propose|approve|commit`: how a name comes to mean something. */
 import type { ListedProposal, ProposalPage } from '@cairn/clients'
 import { CairnError, isKind, SystemClock } from '@cairn/kernel'
-import { isRelease, isReleaseTag, itemHash, type NameItem, parseName, parsePayload } from '@cairn/names'
+import { isRelease, isReleaseTag, itemHash, type NameItem, parseName, parsePayload, type Signer } from '@cairn/names'
 import { parseAddress, spellCount, toBase64url } from '@cairn/wire'
-import type { CommandArguments, CommandHandler } from './command.ts'
-import { readKeyFile, signingKeyPath, signWith } from './key.ts'
+import type { CommandArguments, CommandContext, CommandHandler } from './command.ts'
+import { fingerprint, readKeyFile, signingKeyPath, signWith } from './key.ts'
+import { signerSetInForce } from './registry.ts'
 import { connectionFlags, describeQuorum, formatInstant, formatItems } from './registry-format.ts'
 import { formatProposal, propose as proposeItems, quorumResult, readProposal } from './registry-proposal.ts'
 import { type RegistryConnection, withRegistry } from './registry-service.ts'
+import { formatName, nameResult, reviewNames } from './review.ts'
 import { escapeControls } from './terminal-text.ts'
 
 // `cairn name pending`: the proposals that wait for approvals, oldest first.
@@ -135,13 +137,18 @@ export const approve: CommandHandler = async (context) => {
   const { signer } = key
   return await withRegistry(context, async (registry) => {
     const shown = await readProposal(registry, id)
-    if (!given.has('quiet') && !given.has('json'))
-      terminal.say(
-        `  ${[`${signer.id} (${signer.algo}, ${path}) signs:`, ...formatProposal(shown)].map(escapeControls).join('\n  ')}\n`,
-      )
+    const reviews = await reviewNames(context, registry, shown)
+    if (!given.has('quiet') && !given.has('json')) {
+      const lines = [`${signer.id} (${signer.algo}, ${path}) signs:`, ...formatProposal(shown)]
+      terminal.say(`  ${[...lines, ...reviews.flatMap(formatName)].map(escapeControls).join('\n  ')}\n`)
+      for (const warning of reviews.flatMap((each) => each.warnings)) terminal.say(`  ! ${escapeControls(warning)}\n`)
+    }
+    await mustBeMeant(context, id, signer.id)
     const sig = toBase64url(signWith(key, shown.input))
     const request = { signer_id: signer.id, sig, signed_at: new SystemClock().wall() }
-    const quorum = await registry.client.approve(id, request, registry.call())
+    const quorum = await registry.client
+      .approve(id, request, registry.call())
+      .catch(async (error: unknown) => await withFingerprints(error, registry, key.signer, path))
     const isMet = quorum.isMet
     return {
       result: {
@@ -149,15 +156,43 @@ export const approve: CommandHandler = async (context) => {
         signer_id: signer.id,
         payload: shown.payload,
         signing_input: new TextDecoder().decode(shown.input),
+        names: reviews.map(nameResult),
         quorum: quorumResult(quorum),
       },
       message: `approved as ${signer.id}\n  ${describeQuorum(quorum)}`,
-      warnings,
+      warnings: [...warnings, ...(given.has('json') ? reviews.flatMap((each) => each.warnings) : [])],
       next: [
         `npx cairn name ${isMet ? 'commit' : 'approve'} ${id}${connectionFlags(given)}${isMet ? '' : ' --key FILE'}`,
       ],
     }
   })
+}
+
+/** A signature is given by a person who was asked, or by a program that says so. */
+async function mustBeMeant({ given, terminal }: CommandContext, id: string, signer: string): Promise<void> {
+  if (given.has('yes')) return
+  if (terminal.ask === undefined) {
+    const detail = `Nothing was signed: there is no terminal to ask at. Read \`cairn name review ${id}\`, then say --yes.`
+    throw new CairnError('Malformed', detail, { code: 'not_asked' })
+  }
+  const answer = await terminal.ask(`  Sign as ${signer}? [y/N] `)
+  if (/^y(?:es)?$/i.test(answer.trim())) return
+  throw new CairnError('Conflict', 'Nothing was signed.', { code: 'declined' })
+}
+
+/** A refused signature, with the key that made it and the one that was expected. */
+async function withFingerprints(
+  error: unknown,
+  registry: RegistryConnection,
+  { id, key }: Signer,
+  path: string,
+): Promise<never> {
+  if (!(error instanceof CairnError) || error.code !== 'InvalidSig') throw error
+  const { item } = await signerSetInForce(registry)
+  const expected = item.signers.find((signer) => signer.id === id)
+  if (expected === undefined || expected.key === key) throw error
+  const detail = `${path} holds the key ${fingerprint(key)}, but the signer ${id} has the key ${fingerprint(expected.key)}.`
+  throw new CairnError(error.kind, detail, { code: error.code, status: error.status, cause: error })
 }
 
 /** Makes an approved proposal the next version. */

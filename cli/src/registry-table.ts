@@ -19,12 +19,13 @@ const NAME_KIND: readonly OptionRow[] = [
 ]
 
 /** What a verification starts from. */
+const TRUST_FILE: OptionRow = {
+  name: 'trust',
+  value: 'FILE',
+  does: 'Whom to believe, as `cairn registry trust` writes it (default: what was remembered of this log).',
+}
 const TRUST: readonly OptionRow[] = [
-  {
-    name: 'trust',
-    value: 'FILE',
-    does: 'Whom to believe, as `cairn registry trust` writes it (default: what was remembered of this log).',
-  },
+  TRUST_FILE,
   { name: 'max-age', value: 'TIME', does: 'Refuse a checkpoint older than this, such as 30m or 1d.' },
 ]
 
@@ -109,7 +110,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
     name: 'name approve',
     summary: 'Sign a proposal, after showing what is signed as computed here.',
     operands: [PROPOSAL],
-    options: [KEY],
+    options: [KEY, TRUST_FILE, { name: 'yes', does: 'Sign without a question; a program must say so.' }],
     examples: [{ line: `cairn name approve ${SAMPLE_PROPOSAL} --key alice.key`, does: 'as alice' }],
     load: async () => (await import('./name.ts')).approve,
   },
@@ -128,6 +129,16 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
     options: [],
     examples: [{ line: 'cairn name pending', does: 'what waits for signatures' }],
     load: async () => (await import('./name.ts')).pending,
+  },
+  {
+    name: 'name review',
+    summary: 'Show what a proposal would change: names before and after, and the files of both.',
+    operands: [PROPOSAL],
+    options: [TRUST_FILE],
+    examples: [
+      { line: `cairn name review ${SAMPLE_PROPOSAL}`, does: 'before signing; computed here from proved data' },
+    ],
+    load: async () => (await import('./review.ts')).review,
   },
   {
     name: 'name show',

@@ -99,7 +99,7 @@ export const trust: CommandHandler = async (context) => {
 }
 
 /** The proof of the newest version carries every change of signers. */
-async function signerSetInForce({
+export async function signerSetInForce({
   client,
   call,
 }: RegistryConnection): Promise<{ version: number; item: SignerSetItem }> {

@@ -138,6 +138,17 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./objects.ts')).ls,
   },
   {
+    name: 'diff',
+    summary: 'List the files that differ between two directories.',
+    operands: [
+      { ...ADDRESS, name: 'BEFORE', does: 'a directory or file, by address or name.' },
+      { ...ADDRESS, name: 'AFTER', does: 'another.' },
+    ],
+    options: [],
+    examples: [{ line: 'cairn diff site@1.0 site@1.1', does: '+ added, - removed, ~ changed' }],
+    load: async () => (await import('./diff.ts')).diff,
+  },
+  {
     name: 'rm',
     summary: 'Remove an object. What a directory lists is not removed with it.',
     operands: [ADDRESS],

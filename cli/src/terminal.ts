@@ -18,6 +18,8 @@ export interface Terminal {
   readonly columns: number | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readInput(): Promise<string>
+  /** Asks the person at the terminal; undefined where there is none. */
+  readonly ask: ((question: string) => Promise<string>) | undefined
   /** Standard input as it comes. */
   readBytes(): AsyncIterable<Uint8Array>
 }
@@ -50,7 +52,18 @@ export function systemTerminal(): Terminal {
     columns: process.stderr.isTTY ? process.stderr.columns : undefined,
     environment: process.env,
     readInput: async () => await text(process.stdin),
+    ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
     readBytes: () => process.stdin,
+  }
+}
+
+async function askAtTerminal(question: string): Promise<string> {
+  const { createInterface } = await import('node:readline/promises')
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return await lines.question(question)
+  } finally {
+    lines.close()
   }
 }
 

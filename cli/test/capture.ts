@@ -8,6 +8,7 @@ export class Capture implements Terminal {
   readonly isDataWatched: boolean
   readonly columns: number | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
+  readonly ask: Terminal['ask']
   readonly #input: string
 
   constructor({
@@ -16,18 +17,26 @@ export class Capture implements Terminal {
     columns,
     environment = {},
     input = '',
+    answer,
   }: {
     isWatched?: boolean
     isDataWatched?: boolean
     columns?: number
     environment?: Readonly<Record<string, string | undefined>>
     input?: string
+    /** What the person at the terminal says to a question. */
+    answer?: string
   } = {}) {
     this.isWatched = isWatched
     this.isDataWatched = isDataWatched
     this.columns = columns
     this.environment = environment
     this.#input = input
+    if (answer !== undefined)
+      this.ask = async (question) => {
+        this.words += question
+        return await Promise.resolve(answer)
+      }
   }
 
   readonly write = (text: string): void => {

@@ -99,7 +99,7 @@ test('where others must sign too, it says who and how', async () => {
   assert.match(waiting.words, /not published yet/)
   assert.match(waiting.words, /It needs 2 approvals and has 1; ask 1 of bob, carol\./)
   const id = /name approve (p_[0-9a-f]{32})/.exec(waiting.words)?.[1] ?? ''
-  await told(['name', 'approve', id, '--key', path('bob.key')], 'two')
+  await told(['name', 'approve', '--yes', id, '--key', path('bob.key')], 'two')
   await told(['name', 'commit', id], 'two')
   const published = await told(['publish', path('site'), 'site@live'], 'two')
   assert.equal(await bodyOf(published.split('\n')[1] ?? ''), '200 <h1>second</h1>')

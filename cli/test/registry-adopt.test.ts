@@ -45,7 +45,7 @@ async function saveCheckpoint(file: string): Promise<string> {
 
 async function publish(name: string): Promise<void> {
   const proposal = await told('name', 'propose', '-q', name, ADDRESS)
-  await told('name', 'approve', '-q', proposal)
+  await told('name', 'approve', '--yes', '-q', proposal)
   await told('name', 'commit', '-q', proposal)
 }
 

@@ -123,7 +123,7 @@ test('too early, the commit says who is missing', async () => {
 })
 
 test('two approve, each with their own key, after seeing what they sign', async () => {
-  const first = await alice.quick('name', 'approve', proposal)
+  const first = await alice.quick('name', 'approve', '--yes', proposal)
   assert.equal(first.code, 0, first.words)
   assert.equal(first.data, '')
   assert.deepEqual(masked(first.words).split('\n'), [
@@ -134,12 +134,16 @@ test('two approve, each with their own key, after seeing what they sign', async 
     '  What is signed:',
     '    cairn:registry:v1',
     '    {"expires_at":TIME,"genesis":"b3:…","origin":"registry.example.org/cairn/…","payload_b3":"b3:…","proposal_id":"p_…","signer_set_hash":"b3:…"}',
+    '  site@1.0: nothing',
+    '    becomes b3:…',
+    '  ! what site@1.0 means now is believed, not proved: name a trust file with --trust FILE',
+    '  ! the files of site@1.0 were not compared: no storage can be asked from here',
     '✔ approved as alice',
     '  It needs 2 approvals and has 1; ask 1 of bob, carol.',
     '  Next:  npx cairn name approve p_… --node URL --token-file SHELL/token --key FILE',
     '',
   ])
-  const second = await carol.quick('name', 'approve', proposal)
+  const second = await carol.quick('name', 'approve', '--yes', proposal)
   assert.equal(second.code, 0, second.words)
   assert.match(
     masked(second.words),
@@ -150,12 +154,16 @@ test('two approve, each with their own key, after seeing what they sign', async 
 test('what does not count is refused, each with its own code', async () => {
   const open = await told(alice.quick('name', 'propose', '-q', 'other@1', CONTENT))
   assert.equal((await mallory.quick('key', 'new', '--id', 'mallory')).code, 0)
-  await refused(mallory.quick('name', 'approve', open, '--json'), 'NotASigner', 7)
-  await refused(alice.quick('name', 'approve', proposal, '--json'), 'DuplicateApproval', 8)
+  await refused(mallory.quick('name', 'approve', '--yes', open, '--json'), 'NotASigner', 7)
+  await refused(alice.quick('name', 'approve', '--yes', proposal, '--json'), 'DuplicateApproval', 8)
   // A key of one's own under somebody else's name.
   assert.equal((await mallory.quick('key', 'new', mallory.path('bob.key'), '--id', 'bob')).code, 0)
-  await refused(mallory.quick('name', 'approve', open, '--key', mallory.path('bob.key'), '--json'), 'InvalidSig', 4)
-  await refused(alice.quick('name', 'approve', `p_${'0'.repeat(32)}`, '--json'), 'NotFound', 3)
+  await refused(
+    mallory.quick('name', 'approve', '--yes', open, '--key', mallory.path('bob.key'), '--json'),
+    'InvalidSig',
+    4,
+  )
+  await refused(alice.quick('name', 'approve', '--yes', `p_${'0'.repeat(32)}`, '--json'), 'NotFound', 3)
   await refused(alice.quick('name', 'approve', 'nonsense', '--json'), 'usage', 2)
   // Signatures of alice's, but of other bytes: made for another proposal, and for another log.
   const elsewhere = (json: { origin: string }): JsonValue => ({
@@ -194,7 +202,7 @@ test('anybody with the right to commits it, once, however often asked', async ()
     '',
   ])
   assert.equal((await alice.quick('name', 'commit', '-q', proposal)).data, ran.data)
-  await refused(bob.quick('name', 'approve', proposal, '--json'), 'AlreadyCommitted', 8)
+  await refused(bob.quick('name', 'approve', '--yes', proposal, '--json'), 'AlreadyCommitted', 8)
 })
 
 test('what it means, who said so, and when it meant what', async () => {
@@ -212,7 +220,7 @@ test('what it means, who said so, and when it meant what', async () => {
   ])
   assert.ok(shown.data.includes(CONTENT))
   const second = await told(bob.quick('name', 'propose', '-q', 'site@1.0', LATER))
-  for (const each of [bob, carol]) assert.equal((await each.quick('name', 'approve', '-q', second)).code, 0)
+  for (const each of [bob, carol]) assert.equal((await each.quick('name', 'approve', '--yes', '-q', second)).code, 0)
   assert.equal((await bob.quick('name', 'commit', '-q', second)).code, 0)
   assert.ok((await told(alice.quick('name', 'show', 'site@1.0'))).includes(LATER))
   assert.ok((await told(alice.quick('name', 'show', 'site@1.0', '--at', '1'))).includes(CONTENT))
@@ -240,7 +248,7 @@ test('two proposals for one name: the second has not seen the first', async () =
   )
   const [one, two] = await Promise.all(rivals)
   for (const each of [alice, bob])
-    for (const rival of [one, two]) assert.equal((await each.quick('name', 'approve', '-q', rival!)).code, 0)
+    for (const rival of [one, two]) assert.equal((await each.quick('name', 'approve', '--yes', '-q', rival!)).code, 0)
   assert.equal((await bob.quick('name', 'commit', '-q', one!)).code, 0)
   const { code, words } = await bob.quick('name', 'commit', two!)
   assert.equal(code, 8)
@@ -334,18 +342,18 @@ test('signers change by the word of those in force, and every new key shows that
     '    cairn:registry:v1',
   ])
   assert.match(ran.words, /ask 2 of alice, bob, carol; the new keys of dave have not signed\./)
-  for (const each of [alice, bob]) assert.equal((await each.quick('name', 'approve', '-q', rotation)).code, 0)
+  for (const each of [alice, bob]) assert.equal((await each.quick('name', 'approve', '--yes', '-q', rotation)).code, 0)
   const detail = await refused(alice.quick('name', 'commit', rotation, '--json'), 'QuorumFailed', 8)
   assert.match(detail, /the new keys of dave have not signed/)
-  const incoming = await mallory.quick('name', 'approve', rotation, '--key', mallory.path('dave.key'))
+  const incoming = await mallory.quick('name', 'approve', '--yes', rotation, '--key', mallory.path('dave.key'))
   assert.equal(incoming.code, 0, incoming.words)
   assert.equal((await alice.quick('name', 'commit', '-q', rotation)).code, 0)
 
-  await refused(bob.quick('name', 'approve', waiting, '--json'), 'StaleSignerSet', 8)
+  await refused(bob.quick('name', 'approve', '--yes', waiting, '--json'), 'StaleSignerSet', 8)
   const fresh = await told(alice.quick('name', 'propose', '-q', 'fresh@1', CONTENT, '--channel'))
-  await refused(carol.quick('name', 'approve', fresh, '--json'), 'RevokedKey', 7)
+  await refused(carol.quick('name', 'approve', '--yes', fresh, '--json'), 'RevokedKey', 7)
   for (const key of [alice.path('home/.config/cairn/signer.key'), mallory.path('dave.key')])
-    assert.equal((await alice.quick('name', 'approve', '-q', fresh, '--key', key)).code, 0)
+    assert.equal((await alice.quick('name', 'approve', '--yes', '-q', fresh, '--key', key)).code, 0)
   assert.equal((await alice.quick('name', 'commit', '-q', fresh)).code, 0)
   const verified = await bob.quick('registry', 'verify')
   assert.equal(verified.code, 0, verified.words)
@@ -359,10 +367,10 @@ test('a version is overruled only while it is the newest, and a name can come to
   const overruling = async (): Promise<string> =>
     await told(alice.quick('name', 'propose', '-q', 'fresh@1', LATER, '--supersede', 'it was the wrong build'))
   const [stale, overruled] = [await overruling(), await overruling()]
-  const asked = await alice.quick('name', 'approve', stale)
+  const asked = await alice.quick('name', 'approve', '--yes', stale)
   assert.match(masked(asked.words), /only while HEAD is b3:…, because: it was the wrong build\n/)
-  assert.equal((await alice.quick('name', 'approve', '-q', overruled)).code, 0)
-  for (const id of [stale, overruled]) assert.equal((await bob.quick('name', 'approve', '-q', id)).code, 0)
+  assert.equal((await alice.quick('name', 'approve', '--yes', '-q', overruled)).code, 0)
+  for (const id of [stale, overruled]) assert.equal((await bob.quick('name', 'approve', '--yes', '-q', id)).code, 0)
   assert.equal((await alice.quick('name', 'commit', '-q', overruled)).code, 0)
   // HEAD is another now, and the item it replaces has changed as well.
   await refused(alice.quick('name', 'commit', stale, '--json'), 'ChainMismatch', 8)
@@ -374,7 +382,7 @@ test('a version is overruled only while it is the newest, and a name can come to
   const removal = await alice.quick('name', 'propose', 'fresh@1', '--remove')
   assert.match(masked(removal.words), /✔ proposed\n {2}name fresh@1 is removed\n/)
   const gone = removal.data.trim()
-  for (const each of [alice, bob]) assert.equal((await each.quick('name', 'approve', '-q', gone)).code, 0)
+  for (const each of [alice, bob]) assert.equal((await each.quick('name', 'approve', '--yes', '-q', gone)).code, 0)
   assert.equal((await alice.quick('name', 'commit', '-q', gone)).code, 0)
   assert.equal((await alice.quick('name', 'show', 'fresh@1')).code, 3)
   assert.match(
@@ -388,7 +396,7 @@ test('standard output carries data only, and --json is one object', async () => 
   await writeFile(alice.path('same.json'), await told(alice.quick('registry', 'signers', '-q')))
   const runs: [readonly string[], RegExp][] = [
     [['name', 'propose', 'some@1', CONTENT], /^p_[0-9a-f]{32}\n$/],
-    [['name', 'approve', again], /^$/],
+    [['name', 'approve', '--yes', again], /^$/],
     [['name', 'show', 'site@1.0'], /^(?:[a-z ]+ {2}\S.*\n)+$/],
     [['name', 'log', 'site@1.0'], /^(?:\d+ {2}\S+ {2}\S.*\n(?: {4}\S.*\n)+)+$/],
     [['registry', 'signers'], /^\{\n {2}"m": 2,\n[\s\S]*\}\n$/],
@@ -430,13 +438,13 @@ test('a token that may not is told so', async () => {
 
 test('a day later nobody can approve or commit what was proposed, also after a restart', async () => {
   const late = await told(alice.quick('name', 'propose', '-q', 'late@1', CONTENT))
-  assert.equal((await alice.quick('name', 'approve', '-q', late)).code, 0)
+  assert.equal((await alice.quick('name', 'approve', '--yes', '-q', late)).code, 0)
   await node?.stop()
   const tomorrow = 'const now = Date.now; Date.now = () => now() + 24.5 * 3600 * 1000'
   const environment = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(tomorrow)}` }
   const later = place.launch(['start', '--port-base', '0'], { environment, waitMs: NODE_WAIT_MS })
   await signIn((JSON.parse(await firstLine(later)) as { urls: Record<string, string[]> }).urls)
-  await refused(bob.quick('name', 'approve', late, '--json'), 'Expired', 8)
+  await refused(bob.quick('name', 'approve', '--yes', late, '--json'), 'Expired', 8)
   await refused(bob.quick('name', 'commit', late, '--json'), 'Expired', 8)
   // What was seen before the restart is still there.
   assert.equal((await bob.quick('registry', 'verify')).code, 0)

@@ -51,7 +51,7 @@ async function publish(name: string, content: string): Promise<Published> {
   await writeFile(path('site.txt'), content)
   const address = await told('put', '-q', path('site.txt'))
   const proposal = await told('name', 'propose', '-q', name, address, '--channel')
-  await told('name', 'approve', '-q', proposal)
+  await told('name', 'approve', '--yes', '-q', proposal)
   await told('name', 'commit', '-q', proposal)
   return { address, committedAt: CLOCK.now() }
 }

@@ -114,8 +114,9 @@ async function naming(stage: ScreenStage): Promise<void> {
   const { data } = await stage.show(['name', 'propose', 'site@1.0', address])
   const proposal = /p_[0-9a-f]{32}/.exec(data)?.[0] ?? ''
   await stage.show(['name', 'pending'])
+  await stage.show(['name', 'review', proposal])
   await stage.show(['name', 'commit', proposal], { title: 'name commit, too early' })
-  await stage.show(['name', 'approve', proposal])
+  await stage.show(['name', 'approve', '--yes', proposal])
   await stage.show(['name', 'commit', proposal])
   await stage.show(['name', 'show', 'site@1.0'])
   await stage.show(['name', 'log'])
@@ -132,6 +133,7 @@ async function naming(stage: ScreenStage): Promise<void> {
   const alice = JSON.parse(await stage.told('key', 'new', stage.path('bob.key'), '--id', 'bob')) as object
   await stage.write('set.json', JSON.stringify({ m: 1, signers: [...set.signers, alice] }))
   await stage.show(['registry', 'rotate', stage.path('set.json')])
+  await stage.show(['diff', address, await stage.told('put', '-q', stage.path('site/style.css'))], { title: 'diff' })
   await stage.show(['hash', stage.path('site')], { title: 'hash' })
   await stage.show(['publish', stage.path('site'), 'site@live'], { title: 'publish' })
   await stage.write('checkpoint.txt', 'nothing of the kind')

@@ -102,12 +102,12 @@ test('a push becomes a proposal that a person approves, and then a name that mea
   assert.deepEqual(others, [])
   const { status: state, payload, approvals } = (await ask(`/registry/proposals/${proposal}`)) as Shown
   assert.deepEqual([state, approvals], ['open', []])
-  assert.deepEqual(payload.items, [{ kind: 'name', id: NAME, prev: null, manifest: ADDRESS }])
+  assert.deepEqual(payload.items, [{ kind: 'name', id: NAME, prev: null, manifest: ADDRESS, mutable: true }])
   // Nothing but a signer makes it more than a proposal.
   assert.equal((await run('name', 'commit', '-q', proposal)).code, 8)
   assert.equal((await run('resolve', `name:${NAME}`)).code, 3)
 
-  await told('name', 'approve', '-q', proposal)
+  await told('name', 'approve', '--yes', '-q', proposal)
   await told('name', 'commit', '-q', proposal)
   const resolved = await told('resolve', `name:${NAME}`)
   assert.ok(resolved.includes(ADDRESS), resolved)

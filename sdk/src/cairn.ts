@@ -1,8 +1,9 @@
 /** A client of a node: the one class users of this package hold. */
 import { followEvents, type ProviderSet, type ProvidersOptions, type Resolution } from '@cairn/clients'
 import { CairnError, KERNEL_METRICS, MemoryLog, MemoryMetrics, type Runtime, systemRuntime } from '@cairn/kernel'
-import { objectIn, type TreeEntry } from '@cairn/wire'
+import { objectIn, parseAddress, type TreeEntry } from '@cairn/wire'
 import { Connection } from './connection.ts'
+import { type DiffOptions, diffTrees, type TreeChange } from './diff.ts'
 import { providers, type ResolveOptions, resolve } from './finding.ts'
 import { type GetOptions, get } from './get.ts'
 import { badAnswer, type Fetch } from './http.ts'
@@ -126,6 +127,16 @@ export class Cairn {
 
   async readTree(address: string, options?: AbortOptions): Promise<readonly TreeEntry[]> {
     return await readTree(this.#storage, address, options)
+  }
+
+  /** What differs between two directories or files; either may be absent. Fetches only what is not the same on both sides. */
+  async diff(
+    before: string | undefined,
+    after: string | undefined,
+    options?: DiffOptions,
+  ): Promise<readonly TreeChange[]> {
+    const addressIn = (text: string | undefined) => (text === undefined ? undefined : parseAddress(text))
+    return await diffTrees(this.#storage, addressIn(before), addressIn(after), options)
   }
 
   /** What `name:…` or `b3:…` means; with a trust file or a pin, proved. */

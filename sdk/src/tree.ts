@@ -13,6 +13,7 @@ import {
   decodeTree,
   encodeTree,
   MAX_TREE_BYTES,
+  mayBeTree,
   parseLinkTarget,
   type TreeEntry,
   type TreeObject,
@@ -101,6 +102,7 @@ export async function readTree(
   const pieces: Uint8Array[] = []
   let size = 0
   for await (const piece of streamed(get(connection, address, { signal }))) {
+    if (size === 0 && !mayBeTree(piece)) throw notATree(address, 'its bytes do not list one')
     size += piece.length
     if (size > MAX_TREE_BYTES) throw notATree(address, 'it is larger than one can be')
     pieces.push(piece)

@@ -44,7 +44,7 @@ before(async () => {
   testbed.urls = await deployment.start()
   address = await testbed.told('operator', 'put', '-q', await testbed.write('operator/kept.txt', 'acknowledged'))
   const proposal = await testbed.told('operator', 'name', 'propose', '-q', '--channel', 'kept@1', address)
-  await testbed.told('operator', 'name', 'approve', '-q', proposal)
+  await testbed.told('operator', 'name', 'approve', '--yes', '-q', proposal)
   await testbed.told('operator', 'name', 'commit', '-q', proposal)
 })
 after(async () => {

@@ -133,9 +133,9 @@ async function put(stage: Stage): Promise<void> {
 async function name(stage: Stage): Promise<void> {
   const { testbed } = stage
   const proposal = await testbed.told('alice', 'name', 'propose', '-q', SITE, stage.site)
-  await testbed.told('alice', 'name', 'approve', '-q', proposal)
+  await testbed.told('alice', 'name', 'approve', '--yes', '-q', proposal)
   assert.equal((await testbed.run('alice', 'name', 'commit', proposal)).code, 8)
-  await testbed.told('carol', 'name', 'approve', '-q', proposal)
+  await testbed.told('carol', 'name', 'approve', '--yes', '-q', proposal)
   assert.match(await testbed.told('carol', 'name', 'commit', '-q', proposal), /^1 {2}b3:/)
 }
 
@@ -193,7 +193,9 @@ async function follow({ testbed }: Stage): Promise<void> {
   const { proposals } = JSON.parse(body.toString()) as { proposals: { proposal_id: string }[] }
   assert.equal(proposals.length, 1)
   const proposal = proposals[0]?.proposal_id ?? ''
-  await Promise.all(['bob', 'carol'].map(async (who) => await testbed.told(who, 'name', 'approve', '-q', proposal)))
+  await Promise.all(
+    ['bob', 'carol'].map(async (who) => await testbed.told(who, 'name', 'approve', '--yes', '-q', proposal)),
+  )
   await testbed.told('bob', 'name', 'commit', '-q', proposal)
   const [shown, audited] = await Promise.all([
     testbed.told('bob', 'name', 'show', NEXT),

@@ -250,7 +250,7 @@ acceptance(
       const { out } = await node.cairn('name', 'propose', 'site@1.0', address, '--type', type, '--channel', '-q')
       ids.push(out.trim())
     }
-    for (const id of ids) assert.equal((await node.cairn('name', 'approve', id, '-q')).code, 0)
+    for (const id of ids) assert.equal((await node.cairn('name', 'approve', '--yes', id, '-q')).code, 0)
     assert.equal((await node.cairn('name', 'commit', ids[0] ?? '', '-q')).code, 0)
     const before = await node.metric('registry', 'commit_cas_fail_total')
     assert.equal((await node.cairn('name', 'commit', ids[1] ?? '', '-q')).code, 8)
@@ -301,7 +301,7 @@ acceptance('cli: get and ls take a name', { finding: 'newcomer 7' }, async (worl
   await world.write('site/index.html', 'hello')
   const put = await node.cairn('put', '-q', world.path('site'))
   const proposed = await node.cairn('name', 'propose', 'site@1.0', put.out.trim(), '-q')
-  assert.equal((await node.cairn('name', 'approve', proposed.out.trim(), '-q')).code, 0)
+  assert.equal((await node.cairn('name', 'approve', '--yes', proposed.out.trim(), '-q')).code, 0)
   assert.equal((await node.cairn('name', 'commit', proposed.out.trim(), '-q')).code, 0)
   const ls = await node.cairn('ls', 'site@1.0')
   assert.match(ls.out, / {2}index\.html\n$/)

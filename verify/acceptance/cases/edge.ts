@@ -185,7 +185,7 @@ async function publish(node: RunningNode, name: string, address: string): Promis
     return out.trim()
   }
   const proposal = await told('name', 'propose', '-q', name, address)
-  await told('name', 'approve', '-q', proposal)
+  await told('name', 'approve', '--yes', '-q', proposal)
   await told('name', 'commit', '-q', proposal)
 }
 

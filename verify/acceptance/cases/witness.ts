@@ -100,7 +100,7 @@ for (const { what, lose } of LOSSES)
 async function publish(node: RunningNode, name: string, address: string): Promise<void> {
   const proposed = await node.cairn('name', 'propose', '-q', name, address)
   assert.equal(proposed.code, 0, proposed.err)
-  const approved = await node.cairn('name', 'approve', '-q', proposed.out.trim())
+  const approved = await node.cairn('name', 'approve', '--yes', '-q', proposed.out.trim())
   assert.equal(approved.code, 0, approved.err)
   const committed = await node.cairn('name', 'commit', '-q', proposed.out.trim())
   assert.equal(committed.code, 0, committed.err)

@@ -111,7 +111,7 @@ export class EdgeNode implements AsyncDisposable {
   /** Names an address by quorum. */
   async name(name: string, address: string): Promise<void> {
     const proposal = await this.told('name', 'propose', '-q', '--channel', name, address)
-    await this.told('name', 'approve', '-q', proposal)
+    await this.told('name', 'approve', '--yes', '-q', proposal)
     await this.told('name', 'commit', '-q', proposal)
   }
 

@@ -115,7 +115,7 @@ describe('five processes', () => {
     await writeFile(`${home.path}/page.txt`, 'held by its name')
     const address = (await cairn('put', '-q', `${home.path}/page.txt`)).data.trim()
     const proposal = (await cairn('name', 'propose', '-q', 'page@1.0', address)).data.trim()
-    await cairn('name', 'approve', '-q', proposal)
+    await cairn('name', 'approve', '--yes', '-q', proposal)
     assert.equal((await cairn('name', 'commit', '-q', proposal)).code, 0)
     const { code, words } = await cairn('rm', address)
     assert.equal(code, 8, words)
