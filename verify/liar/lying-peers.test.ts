@@ -155,7 +155,10 @@ test('P5: a claim of a newer copy hides none that an honest node has', async () 
 test('P4: a peer that says yes and keeps nothing is caught and named, and what it was given is copied to others', async () => {
   const nodes = await new LiarNodes().start()
   nodes.liar.tell('copies without bytes')
-  await putAll(nodes)
+  for (const body of OBJECTS) {
+    const { status, headers } = await nodes.at('a').ask('POST', '/o', { body })
+    assert.match(`${status} ${headers['x-cairn-copies']}`, /^201 2\/2; told=[12]$/, 'what is a word is called one')
+  }
   await nodes.sleep(15_000)
   for (const name of nodes.names) {
     const node = nodes.at(name)

@@ -80,7 +80,7 @@ export interface ObjectPutResult {
   /** Chunks that were not here before. */
   readonly newChunks: number
   /** Copies made and wanted, where there is more than one target. */
-  readonly copies?: { readonly made: number; readonly wanted: number }
+  readonly copies?: { readonly made: number; readonly wanted: number; readonly told?: number }
 }
 
 export class ObjectWriter implements ObjectSink {

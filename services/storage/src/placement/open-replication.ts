@@ -135,8 +135,8 @@ function wholeCopies(platform: Platform, replicas: Replicas, chunks: ChunkSource
     commitPlace: (landing) => ({
       chunks: landing.drive.contents.chunks,
       commit: async (object) => {
-        const { stored, made, wanted } = await writer.spread({ ...object, owners: [] }, landing)
-        return { isNew: stored === 'new', copies: { made, wanted } }
+        const { stored, ...copies } = await writer.spread({ ...object, owners: [] }, landing)
+        return { isNew: stored === 'new', copies }
       },
     }),
     heal: async (drive, chunk, pace) => await healChunk(platform, replicas, { drive, chunk }, pace),

@@ -51,11 +51,18 @@ export interface Written {
   readonly stored: WriteOutcome
   readonly made: number
   readonly wanted: number
+  /** Those of the copies made that are so by the word of a peer; repair reads of them later. */
+  readonly told: number
 }
 
 type PutAttempt =
   | { readonly tag: 'newer'; readonly version: number }
-  | { readonly tag: 'made'; readonly stored: readonly WriteOutcome[]; readonly failures: readonly CairnError[] }
+  | {
+      readonly tag: 'made'
+      readonly stored: readonly WriteOutcome[]
+      readonly told: number
+      readonly failures: readonly CairnError[]
+    }
 
 export interface TargetAnswer {
   readonly target: ObjectTarget
@@ -194,6 +201,7 @@ export class Replicas {
     const tried = new Set<ObjectTarget>()
     const domains = new Set<string>()
     const stored: WriteOutcome[] = []
+    const kept = new Set<ObjectTarget>()
     const failures: CairnError[] = []
     const mayUse = ({ target, domain }: PlacementCandidate): boolean =>
       !tried.has(target) && !domains.has(domain) && target.health().tag === 'up'
@@ -202,10 +210,11 @@ export class Replicas {
       if (next.length === 0) break
       for (const { target } of next) tried.add(target)
       const outcomes = await Promise.allSettled(next.map(async ({ target }) => await put(target, version)))
-      const newer = this.#sort(next, outcomes, { stored, failures, domains, corrected })
+      const newer = this.#sort(next, outcomes, { stored, kept, failures, domains, corrected })
       if (newer !== undefined) return { tag: 'newer', version: newer } satisfies PutAttempt
     }
-    return { tag: 'made', stored, failures } satisfies PutAttempt
+    const told = [...kept].filter(({ identity }) => identity.kind === 'peer').length
+    return { tag: 'made', stored, told, failures } satisfies PutAttempt
   }
 
   /** Refuses before anything is written what cannot have enough copies: copies nobody was told of are in nobody's interest. */
@@ -219,6 +228,7 @@ export class Replicas {
     outcomes: readonly PromiseSettledResult<WriteOutcome>[],
     into: {
       readonly stored: WriteOutcome[]
+      readonly kept: Set<ObjectTarget>
       readonly failures: CairnError[]
       readonly domains: Set<string>
       readonly corrected: Set<ObjectTarget>
@@ -230,6 +240,7 @@ export class Replicas {
       if (placed === undefined) continue
       if (outcome.status === 'fulfilled') {
         into.stored.push(outcome.value)
+        into.kept.add(placed.target)
         into.domains.add(placed.domain)
         continue
       }
@@ -246,7 +257,7 @@ export class Replicas {
     return newer
   }
 
-  #written(id: Address, { stored, failures }: PutAttempt & { tag: 'made' }): Written {
+  #written(id: Address, { stored, told, failures }: PutAttempt & { tag: 'made' }): Written {
     const made = stored.length
     const wanted = this.copies
     if (made < wanted) {
@@ -255,7 +266,7 @@ export class Replicas {
       this.#options.onDegraded(id)
       if (!this.#options.allowsDegraded()) throw underReplicated(made, wanted)
     }
-    return { stored: stored.every((each) => each === 'new') ? 'new' : 'present', made, wanted }
+    return { stored: stored.every((each) => each === 'new') ? 'new' : 'present', made, wanted, told }
   }
 
   /** Whether the delete went through; if not, it has to be tried with a higher version. */

@@ -55,7 +55,7 @@ export class ReplicatedWriter implements ObjectSink {
   async spread({ id, ...landed }: Landed, from: DriveTarget): Promise<Written> {
     if (this.#replicas.isAlone) {
       const stored = await from.drive.contents.storage.objects.commit({ ...landed, id })
-      return { stored, made: 1, wanted: 1 }
+      return { stored, made: 1, wanted: 1, told: 0 }
     }
     return await this.#replicas.write(id, async (target, version) => {
       const copy = { ...landed, id, version }
@@ -102,7 +102,7 @@ export class ReplicatedWriter implements ObjectSink {
   }
 }
 
-function resultOf(address: Address, size: number, { stored, made, wanted }: Written): ObjectPutResult {
+function resultOf(address: Address, size: number, { stored, made, wanted, told }: Written): ObjectPutResult {
   // The drives that took them have counted the chunks.
-  return { address, size, isNew: stored === 'new', newChunks: 0, copies: { made, wanted } }
+  return { address, size, isNew: stored === 'new', newChunks: 0, copies: { made, wanted, told } }
 }

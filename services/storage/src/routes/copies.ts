@@ -14,11 +14,12 @@ import type { StorageParts } from '../parts.ts'
 import type { Statements } from '../targets/statements.ts'
 import type { KnownCopy } from '../targets/target.ts'
 
-/** Says how many copies there are, where that is fewer than there should be. */
+/** Says how many copies there are, where that is fewer than there should be, and how many of them by a peer's word alone. */
 export function copiesHeader(copies: ObjectPutResult['copies']): string[] {
-  return copies === undefined || copies.made >= copies.wanted
-    ? []
-    : ['X-Cairn-Copies', `${copies.made}/${copies.wanted}`]
+  if (copies === undefined) return []
+  const { made, wanted, told = 0 } = copies
+  if (made >= wanted && told === 0) return []
+  return ['X-Cairn-Copies', told === 0 ? `${made}/${wanted}` : `${made}/${wanted}; told=${told}`]
 }
 
 export function ownersIn(owners: string | undefined): string[] {
