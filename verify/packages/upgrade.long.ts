@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { freePorts } from '@cairn/platform/testing'
 import { bytesOf } from '../acceptance/bytes.ts'
@@ -86,7 +86,7 @@ class Cluster implements AsyncDisposable {
 }
 
 /** What clients were told is there, by address; and how often they were refused or cut off meanwhile. */
-class Load {
+class Load implements AsyncDisposable {
   readonly kept = new Map<string, Buffer>()
   retries = 0
   readonly #cluster: Cluster
@@ -110,6 +110,11 @@ class Load {
     this.#ending.abort()
     await Promise.all(this.#writers)
     assert.deepEqual(this.#failures, [])
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ending.abort()
+    await Promise.all(this.#writers)
   }
 
   /** Goes on until this many more objects are kept. */
@@ -167,7 +172,10 @@ async function mustBePrivate(node: RunningNode, address: string, bytes: Buffer):
   assert.equal(body.includes(bytes.subarray(0, 32)), false)
 }
 
-using folder = new Folder()
+const folder = new Folder()
+after(() => {
+  folder[Symbol.dispose]()
+})
 const packed = installPacked(folder.path)
 
 test('the kept directory of 0.1 opens, verifies and goes on with the packed program', () => {
@@ -176,7 +184,7 @@ test('the kept directory of 0.1 opens, verifies and goes on with the packed prog
 
 test('three nodes are replaced by the packed program one by one under load, and nothing is lost or shown', async (t) => {
   await using cluster = await Cluster.start(folder.path)
-  const load = new Load(cluster)
+  await using load = new Load(cluster)
   await load.grow(OBJECTS_EACH)
   for (let at = 0; at < NODES; at += 1) {
     await cluster.replace(at, packed)
