@@ -17,6 +17,7 @@ import {
   Semaphore,
   sleep,
   type TaskBody,
+  throwIfCanceled,
   toCairnError,
   type Watching,
 } from '@cairn/kernel'
@@ -238,6 +239,7 @@ export class NameHolder {
     this.#lingering = this.#lingering.filter(({ until }) => until > now)
     const due = [...this.#due]
     for (const name of due) {
+      throwIfCanceled(draining)
       const context: CallContext = { deadline: Deadline.after(clock, CALL_MS), signal: draining }
       this.#due.delete(name)
       let isWhole = true
@@ -313,7 +315,8 @@ export class NameHolder {
 
   /** Whether all that the name means no more is released. */
   async #releaseOld(name: string, context: CallContext): Promise<boolean> {
-    using _turn = await this.#turnOf(name).acquire()
+    const { signal } = context
+    using _turn = await this.#turnOf(name).acquire(signal === undefined ? {} : { signal })
     const held = this.#held.get(name)
     const wanted = this.#wantedOf(name)
     for (const meaning of held?.keys() ?? []) {
