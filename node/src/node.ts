@@ -328,6 +328,7 @@ export class CairnNode implements NodeControl {
       config: store.config('node') as never,
       authorizer: capabilityAuthorizer(platform.clock, () => this.keys.verifier('node')),
       conditions: [],
+      bothLoopbacks: true,
       version: { service: 'node', version: VERSION },
       about: NODE_ABOUT,
       build: ({ supervisor }) => {

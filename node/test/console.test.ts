@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { freePorts } from '@cairn/platform/testing'
 import { bearer } from './asking.ts'
 import { Home } from './running-node.ts'
 
@@ -68,6 +69,31 @@ async function until(response: Response, fits: (text: string) => boolean): Promi
   await reader.cancel()
   return text
 }
+
+test('localhost is the node by both of its addresses, or the node does not start', async (t) => {
+  const port = await freePorts(7)
+  const other = createServer()
+  const hasSix = await new Promise<boolean>((resolve) => {
+    other.once('error', () => resolve(false))
+    other.listen({ host: '::1', port }, () => resolve(true))
+  })
+  if (!hasSix) {
+    t.skip('tool absent: ::1')
+    return
+  }
+  await using home = await Home.make()
+  const refused = home.start({ args: ['--port-base', String(port)] })
+  assert.notEqual((await refused.ended).code, 0)
+  assert.match(refused.stdout.text + refused.stderr.text, /\[::1\]:\d+ is in use by another program/)
+  await new Promise((resolve) => {
+    other.close(resolve)
+  })
+  const node = home.start({ args: ['--port-base', String(port)] })
+  await node.ready()
+  for (const host of ['127.0.0.1', '[::1]', 'localhost'])
+    assert.equal((await fetch(`http://${host}:${port}/readyz`)).status, 200, host)
+  assert.deepEqual(await node.stop(), { code: 0, signal: null })
+})
 
 test('the console of a node', async (t) => {
   await using home = await Home.make()

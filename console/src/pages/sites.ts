@@ -46,7 +46,6 @@ function sitesPart(keys: readonly KeyRow[]): Part {
       glyph: 'sites',
       title: 'No site has an origin of its own',
       why: 'A committed name is served by the edge at once; with an entry in [edge.sites] it gets a host of its own, where its scripts run.',
-      command: 'cairn config reload',
     })
   const port = new URL(
     live.now?.status.services.find(({ name }) => name === 'edge')?.urls[0] ?? 'http://localhost:7074',

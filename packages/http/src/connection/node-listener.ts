@@ -13,7 +13,12 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import { createServer as createSecureServer, Server as SecureServer } from 'node:https'
-import type { Socket } from 'node:net'
+import {
+  createServer as createSocketServer,
+  type ListenOptions,
+  type Socket,
+  type Server as SocketServer,
+} from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CairnError, Closeable, type Runtime } from '@cairn/kernel'
 import { openFilesLimit } from '@cairn/platform'
@@ -68,6 +73,8 @@ export class NodeListener extends Closeable implements Listener {
   readonly #connections: Connections
   readonly #pacer: Pacer
   readonly #host: ExchangeHost
+  /** Takes connections to ::1, for the same server. */
+  #twin: SocketServer | undefined
   #isLeaving = false
   /** Tells a leaving listener that a connection came or went. */
   #onTraffic: (() => void) | undefined
@@ -102,18 +109,28 @@ export class NodeListener extends Closeable implements Listener {
   }
 
   async listen(): Promise<void> {
-    const { address } = this.#options
-    const server = this.#server
-    await new Promise<void>((resolve, reject) => {
-      const onError = (error: NodeJS.ErrnoException): void => reject(cannotListen(address, error))
-      server.once('error', onError)
-      const where = address.kind === 'unix' ? { path: address.path } : { host: address.host, port: address.port }
-      server.listen({ ...where, backlog: BACKLOG }, () => {
-        server.off('error', onError)
-        resolve()
-      })
+    const { address, bothLoopbacks, runtime } = this.#options
+    const where = address.kind === 'unix' ? { path: address.path } : { host: address.host, port: address.port }
+    await bound(this.#server, where, nameOf(address))
+    this.#server.on('error', (error: Error) => runtime.log.error({ error: error.message }, 'listener failed'))
+    // A port that the system chose is told to the caller alone; no person types it.
+    if (bothLoopbacks === true && address.kind === 'tcp' && address.host === '127.0.0.1' && address.port !== 0)
+      this.#twin = await this.#listenTwin(address.port)
+  }
+
+  /** Nothing where this machine has no ::1: then `localhost` cannot mean it. */
+  async #listenTwin(port: number): Promise<SocketServer | undefined> {
+    const twin = createSocketServer((socket) => {
+      this.#server.emit('connection', socket)
     })
-    server.on('error', (error: Error) => this.#options.runtime.log.error({ error: error.message }, 'listener failed'))
+    try {
+      await bound(twin, { host: '::1', port, ipv6Only: true }, `[::1]:${port}`)
+      return twin
+    } catch (error) {
+      const { cause } = error as CairnError
+      if (cause instanceof Error && 'code' in cause && ABSENT.includes(String(cause.code))) return undefined
+      throw error
+    }
   }
 
   /** The port in use, the system's choice included; 0 on a Unix socket. */
@@ -180,6 +197,7 @@ export class NodeListener extends Closeable implements Listener {
     const { clock } = this.#options.runtime
     const grace = clock.timer(CLOSE_GRACE_MS, () => this.#connections.destroyAll())
     await new Promise<void>((resolve) => {
+      this.#twin?.close()
       this.#server.close(() => resolve())
       for (const { socket, active } of this.#connections) if (active === 0) socket.destroy()
     })
@@ -303,8 +321,21 @@ function nameOf(address: ListenAddress): string {
   return address.kind === 'unix' ? address.path : `${address.host}:${address.port}`
 }
 
-function cannotListen(address: ListenAddress, error: NodeJS.ErrnoException): CairnError {
-  const where = nameOf(address)
+/** What a machine without the address says. */
+const ABSENT: readonly string[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT']
+
+async function bound(server: SocketServer, where: ListenOptions, name: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException): void => reject(cannotListen(name, error))
+    server.once('error', onError)
+    server.listen({ ...where, backlog: BACKLOG }, () => {
+      server.off('error', onError)
+      resolve()
+    })
+  })
+}
+
+function cannotListen(where: string, error: NodeJS.ErrnoException): CairnError {
   const detail =
     error.code === 'EADDRINUSE'
       ? `${where} is in use by another program; stop it or choose another port.`

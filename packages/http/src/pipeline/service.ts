@@ -130,6 +130,8 @@ export interface ServiceOptions<C extends ServiceConfig>
   /** A task failed too often; the service stops by itself. */
   readonly onFatal?: (task: string, error: unknown) => void
   readonly listen?: Listen
+  /** People open it as `localhost`. */
+  readonly bothLoopbacks?: boolean
 }
 
 export interface RunningService<C extends ServiceConfig> {
@@ -219,7 +221,8 @@ class Service<C extends ServiceConfig> implements RunningService<C> {
       ops: { health, version, metricsText: this.#metricsText, readyFields },
       ...given({ work, codes, reasonHeader, onProblem, sites, inflate, about }),
     })
-    const shared = { runtime, ingress: this.ingress, config: config.current.ingress }
+    const { bothLoopbacks = false } = options
+    const shared = { runtime, ingress: this.ingress, config: config.current.ingress, bothLoopbacks }
     this.#listeners = new Listeners(options.listen ?? serveNode, shared)
     supervisor.start('listener', this.#listen)
     supervisor.start('config-reloader', this.#followConfig)
