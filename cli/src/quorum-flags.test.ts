@@ -6,8 +6,9 @@ import { COMMANDS } from './table.ts'
 /** Every flag of a command that speaks to the registry. None of them says who signs, or how many must. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   'name pending': [],
-  'name propose': ['type', 'remove', 'supersede', 'note'],
-  'name approve': ['key'],
+  'name propose': ['type', 'remove', 'supersede', 'release', 'channel', 'note'],
+  'name review': ['trust'],
+  'name approve': ['key', 'trust', 'yes'],
   'name commit': [],
   'name show': ['at', 'proof'],
   'name log': ['limit', 'before'],

@@ -137,7 +137,8 @@ describe('storage asked by curl', { skip: hasCurl() ? false : 'tool absent: curl
 
 test('every answer the published table declares has a row, but for a slow body and a failing drive', () => {
   const asked = new Set([...ROWS, GIVEN_UP].map(({ operation, status }) => `${operation} ${status}`))
-  const shownElsewhere = [408, 429, 502, 503, 507]
+  // A header that is too long never gets as far as a route.
+  const shownElsewhere = [408, 429, 431, 502, 503, 507]
   const missing = OPERATIONS.flatMap(({ name, statuses }) =>
     statuses.filter((status) => !shownElsewhere.includes(status)).map((status) => `${name} ${status}`),
   ).filter((answer) => !asked.has(answer))

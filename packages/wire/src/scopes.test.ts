@@ -8,7 +8,7 @@ test('the table of scopes is closed: exactly these', () => {
     ([service, scopes]) => `${service}:${scopes.map((scope) => scope.split(':')[1]).join('|')}`,
   )
   assert.deepEqual(verbs, [
-    'storage:write|delete|hold|admin',
+    'storage:write|delete|hold|peer|admin',
     'index:read|admin|pin|announce',
     'registry:propose|approve|commit|anchor|admin',
     'edge:admin',

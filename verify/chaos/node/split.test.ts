@@ -93,6 +93,22 @@ describe('five processes', () => {
     }
   })
 
+  test('what a name means is not deleted by anybody: the refusal names the name', async () => {
+    await writeFile(`${home.path}/page.txt`, 'held by its name')
+    const done = async (...args: readonly string[]): Promise<string> => {
+      const { code, data, words } = await cairn(...args)
+      assert.equal(code, 0, words)
+      return data.trim()
+    }
+    const address = await done('put', '-q', `${home.path}/page.txt`)
+    const proposal = await done('name', 'propose', '-q', 'page@1.0', address)
+    await done('name', 'approve', '--yes', '-q', proposal)
+    await done('name', 'commit', '-q', proposal)
+    const { code, words } = await cairn('rm', address)
+    assert.equal(code, 8, words)
+    assert.match(words, /page@1\.0/)
+  })
+
   test('a key rotated and a token revoked in one count in all', async () => {
     const minted = await cairn('token', 'mint', '--for', 'storage', '--scope', 'storage:write', '-q')
     const token = minted.data.trim()
@@ -109,17 +125,6 @@ describe('five processes', () => {
       assert.ok(CLOCK.now() < until, (await outcome()).join(' '))
       await sleep(CLOCK, 50)
     }
-  })
-
-  test('what a name means is not deleted by anybody: the refusal names the name', async () => {
-    await writeFile(`${home.path}/page.txt`, 'held by its name')
-    const address = (await cairn('put', '-q', `${home.path}/page.txt`)).data.trim()
-    const proposal = (await cairn('name', 'propose', '-q', 'page@1.0', address)).data.trim()
-    await cairn('name', 'approve', '--yes', '-q', proposal)
-    assert.equal((await cairn('name', 'commit', '-q', proposal)).code, 0)
-    const { code, words } = await cairn('rm', address)
-    assert.equal(code, 8, words)
-    assert.match(words, /page@1\.0/)
   })
 
   test('when one is killed the others go on and say so; started again it has lost nothing', async () => {
