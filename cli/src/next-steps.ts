@@ -57,6 +57,10 @@ const STEPS: Readonly<Record<string, (place: FailedCommand) => readonly string[]
     `npx cairn registry adopt --moved${flagsAsTyped(place)}    # with the record of the old machine here, or if nothing was signed since`,
   ],
   QuorumFailed: (place) => [`npx cairn name approve ${proposalOf(place)}${flagsAsTyped(place)} --key FILE`],
+  // Of a release nothing changes; another name is free.
+  ReleaseFixed: ({ command, args: given, dataFlag }) => [
+    `npx cairn publish ${(command === 'publish' ? given.operands[0] : undefined) ?? 'PATH'} NAME${dataFlag}`,
+  ],
   RevokedKey: whoSigns,
   StaleSignerSet: proposeAgain,
   backup_damaged: ({ dataFlag }) => [`npx cairn backup create DIR${dataFlag}`],

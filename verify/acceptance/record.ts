@@ -18,10 +18,8 @@ export interface Row {
 
 const HEAD = `# Acceptance
 
-A row for each case of \`verify/acceptance\`: a real node as a child process, at its shipped defaults and on a real disk,
-looked at only from outside. "15198c7" is the tree of format 0.1, "now" is this one; "red" is a case that fails.
-
-\`npm run acceptance -- --record\` writes the last column; with \`--tree DIR\`, a checkout of 15198c7, the one before.
+A row for each case of \`verify/acceptance\`: a real node at its shipped defaults, looked at only from outside. "15198c7" is
+the tree of format 0.1, "now" is this one; "red" is a case that fails. [Its README](../verify/acceptance/README.md) says how.
 
 | case | finding | 15198c7 | now |
 |---|---|---|---|
