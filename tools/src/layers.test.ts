@@ -13,7 +13,7 @@ const ALLOWED: readonly (readonly [string, string])[] = [
   ['packages/clients/test/sample-service.ts', '@cairn/http'],
   ['packages/mailbox/src/mailbox.ts', '@cairn/store'],
   ['services/edge/src/main.ts', '@cairn/clients'],
-  ['services/edge/src/routes.ts', 'zod'],
+  ['services/edge/src/config.ts', 'zod'],
   ['node/src/main.ts', '@cairn/edge'],
   ['cli/src/main.ts', '@cairn/node'],
   ['verify/model/queue.ts', '@cairn/kernel'],

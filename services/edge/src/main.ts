@@ -1,12 +1,39 @@
 /** The edge, from its parts to its port. */
-import { type Listen, runService, type ServiceHost, type ServiceModule, type StartedService } from '@cairn/http'
+import {
+  defineRoutes,
+  eventsRoute,
+  type Listen,
+  type RouteTable,
+  runService,
+  type ServiceHost,
+  type ServiceModule,
+  type StartedService,
+} from '@cairn/http'
 import { spellCount } from '@cairn/wire'
 import { EDGE_PORT_OFFSET, type EdgeConfig, edgeSection } from './config.ts'
 import { EDGE_CODES } from './errors.ts'
 import { countProblem, EDGE_METRICS } from './metrics.ts'
 import { checkParts, type EdgeDependencies, type EdgeParts, openParts } from './parts.ts'
-import { edgeRoutes, siteRouteTable } from './routes.ts'
+import { adminRoutes } from './routes/admin.ts'
+import { nameRoutes, objectRoutes, siteRoutes, upstreamRouteTable } from './routes/content.ts'
+import { packRoutes } from './routes/packs.ts'
 import { startTasks } from './tasks.ts'
+
+/** Every route of the edge; those of sites are served on their own hosts, and nowhere else. */
+export function edgeRoutes(parts: EdgeParts): RouteTable {
+  return defineRoutes([
+    ...objectRoutes(parts),
+    ...nameRoutes(parts),
+    ...packRoutes(parts),
+    ...upstreamRouteTable(parts),
+    ...adminRoutes(parts),
+    eventsRoute(parts.runtime.clock, parts.events),
+  ])
+}
+
+function siteRouteTable(parts: EdgeParts): RouteTable {
+  return defineRoutes(siteRoutes(parts))
+}
 
 /** One line: what it serves, and how much it keeps. */
 export function summaryOf({ config, cas, packTable }: EdgeParts): string {

@@ -1,6 +1,6 @@
 /** What the routes and tasks of the service share, and how it is opened. */
 import type { RegistryClient, StorageClient } from '@cairn/clients'
-import type { ServiceHost, WorkQueue } from '@cairn/http'
+import type { RequestContext, ServiceHost, WorkQueue } from '@cairn/http'
 import { type BreakerPolicy, Breakers, Bus, openQueue, type Queue, type Runtime } from '@cairn/kernel'
 import { GuardedTransport, type Platform, UrlPolicy } from '@cairn/platform'
 import {
@@ -12,6 +12,7 @@ import {
   RecordSigner,
 } from '@cairn/routing'
 import type { Transport } from '@cairn/transport'
+import type { Address } from '@cairn/wire'
 import type { IndexConfig } from './config.ts'
 import { Cache } from './domain/cache.ts'
 import { Idempotency } from './domain/idempotency.ts'
@@ -20,13 +21,64 @@ import { type CachedResult, questionKey } from './domain/lookup.ts'
 import { type FollowedNames, NameCatalogue } from './domain/name-source.ts'
 import { Latencies, Suppressions } from './domain/rank.ts'
 import { Resolver } from './domain/resolver.ts'
-import { IndexAudit, type IndexEvents } from './events.ts'
 import { LookupAdmission, LookupIntake } from './intake.ts'
 import { slotOf } from './metrics.ts'
 import { Announcer } from './tasks/announcer.ts'
 import type { ReindexRequest } from './tasks/prefetcher.ts'
 import { INDEX_TOPOLOGY } from './topology.ts'
 import { holdingsOf, openNames, openRoutings } from './upstreams.ts'
+
+// What the index says happened, and the trail of every change somebody made.
+
+interface IndexEvents {
+  'index.resolve.observed': {
+    readonly key_hint: string
+    readonly source: string
+    readonly latency_ms: number
+    readonly corr_id: string
+  }
+  'index.pin.changed': { readonly cid: Address; readonly action: 'pin' | 'unpin'; readonly corr_id: string }
+  'index.admin.accepted': {
+    readonly task_id: string
+    readonly kind: 'reindex'
+    readonly keys: number
+    readonly corr_id: string
+  }
+  'audit.event': {
+    readonly action: AuditedAction
+    /** What it was done to. */
+    readonly subject: string
+    readonly decision: 'accepted' | 'unchanged'
+    /** The capability that allowed it. */
+    readonly token_id: string
+    readonly corr_id: string
+  }
+}
+
+type AuditedAction = 'pin' | 'unpin' | 'put_name' | 'remove_name' | 'reindex' | 'announce' | 'report'
+
+/** One event for each change, changed or not: who, what, by which capability. */
+class IndexAudit {
+  readonly #runtime: Runtime
+  readonly #events: Bus<IndexEvents>
+
+  constructor(runtime: Runtime, events: Bus<IndexEvents>) {
+    this.#runtime = runtime
+    this.#events = events
+  }
+
+  note(
+    { token, corrId }: RequestContext<unknown, unknown, unknown>,
+    action: AuditedAction,
+    subject: string,
+    isChanged: boolean,
+  ): void {
+    const decision = isChanged ? 'accepted' : 'unchanged'
+    const body = { action, subject, decision, token_id: token?.tid ?? '', corr_id: corrId } as const
+    this.#runtime.log.info(body, 'audit')
+    this.#events.publish({ topic: 'audit.event', body })
+  }
+}
 
 /** What a node gives beside what every service needs. */
 export interface IndexDependencies {

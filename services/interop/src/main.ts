@@ -1,25 +1,97 @@
 /** Interop, from its parts to its port. */
 import type { AuditFacts } from '@cairn/clients'
 import {
+  defineRoutes,
+  eventsRoute,
   type Listen,
   type RefusedRequest,
+  type RouteTable,
   runService,
   type ServiceHost,
   type ServiceModule,
   type StartedService,
 } from '@cairn/http'
-import type { Inflate } from '@cairn/platform'
+import { breakerJanitor, type Health, type Supervisor, sleep, type TaskBody, toCairnError } from '@cairn/kernel'
+import { type Inflate, MaintenanceLock, type Platform } from '@cairn/platform'
 import { spellCount } from '@cairn/wire'
 import { noFacts } from './audit.ts'
 import { INTEROP_PORT_OFFSET, type InteropConfig, interopSection } from './config.ts'
 import { INTEROP_CODES } from './errors.ts'
 import { INTEROP_METRICS } from './metrics.ts'
 import { checkParts, type InteropDependencies, type InteropParts, openParts } from './parts.ts'
-import { PUT_PATH } from './routes/put.ts'
-import { WEBHOOK_PATH } from './routes/webhooks.ts'
-import { interopRoutes } from './routes.ts'
-import { readyFields } from './tasks/brownout-sentinel.ts'
-import { startTasks } from './tasks.ts'
+import { auditRoutes } from './routes/audit.ts'
+import { mailboxRoutes } from './routes/mailbox.ts'
+import { objectRoutes } from './routes/objects.ts'
+import { adoptRoutes, hookRoutes } from './routes/operator.ts'
+import { PUT_PATH, putRoutes } from './routes/put.ts'
+import { WEBHOOK_PATH, webhookRoutes } from './routes/webhooks.ts'
+import { auditAnchor } from './tasks/audit-anchor.ts'
+import { auditFollower, auditSink } from './tasks/audit-writers.ts'
+import { brownoutSentinel, readyFields } from './tasks/brownout-sentinel.ts'
+import { forwarder, proposer } from './tasks/dispatcher.ts'
+
+/** Every route of interop. */
+export function interopRoutes(parts: InteropParts): RouteTable {
+  return defineRoutes([
+    ...webhookRoutes(parts),
+    ...hookRoutes(parts),
+    ...putRoutes(parts),
+    ...objectRoutes(parts),
+    ...mailboxRoutes(parts),
+    ...auditRoutes(parts),
+    ...adoptRoutes(parts),
+    eventsRoute(parts.runtime.clock, parts.events),
+  ])
+}
+
+// Every task of interop but those that all services have.
+
+const ROUND_MS = 10_000
+/** Forgets what may be forgotten: replay keys whose time is over, and segments nothing living is in. */
+function journalKeeper(
+  { clock, log }: Platform,
+  { ledger, config }: InteropParts,
+  maintenanceLock: MaintenanceLock,
+): TaskBody {
+  return async ({ draining }) => {
+    for (;;) {
+      await sleep(clock, ROUND_MS, { signal: draining })
+      if (ledger.lost.value !== undefined) continue
+      try {
+        const settle = async (): Promise<void> => {
+          await ledger.settleKeys()
+          await ledger.trim(config().journal.keep_bytes)
+        }
+        await maintenanceLock.work(settle, { signal: draining })
+      } catch (error) {
+        if (draining.aborted) throw error
+        log.warn({ error: toCairnError(error).message }, 'the journal was not trimmed; the next round tries again')
+      }
+    }
+  }
+}
+
+const FORWARDERS = 4
+
+function startTasks(
+  host: Pick<ServiceHost<InteropConfig>, 'platform' | 'config' | 'directory' | 'maintenanceLock' | 'breakers'>,
+  parts: InteropParts,
+  supervisor: Supervisor,
+  health: Health,
+): void {
+  const { platform, config, directory, breakers, maintenanceLock = new MaintenanceLock() } = host
+  const { workers, audit } = config.current
+  supervisor.start('worker', parts.work.worker, workers)
+  supervisor.start('audit-sink', auditSink(platform, parts))
+  supervisor.start('audit-follower', auditFollower(platform, parts, directory))
+  supervisor.start('audit-anchor', auditAnchor(platform, parts, audit.anchor_interval))
+  supervisor.start('brownout-sentinel', brownoutSentinel(platform, parts, health))
+  supervisor.start('journal-keeper', journalKeeper(platform, parts, maintenanceLock))
+  if (breakers !== undefined) supervisor.start('breaker-janitor', breakerJanitor(platform, [breakers]))
+  supervisor.start('proposer', proposer(platform, parts))
+  supervisor.start('forwarder', forwarder(platform, parts), FORWARDERS)
+  if (parts.reconciler !== undefined) supervisor.start('reconciler', parts.reconciler)
+}
 
 /** One line: what is let in, and what waits. */
 export function summaryOf(parts: InteropParts): string {

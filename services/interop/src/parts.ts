@@ -1,7 +1,19 @@
 /** What the routes and tasks of the service share, and how it is opened. */
 import type { RegistryClient, StorageClient } from '@cairn/clients'
 import type { ServiceHost } from '@cairn/http'
-import { BREAKER_DEFAULT, Breakers, Bus, type Runtime, type TaskBody } from '@cairn/kernel'
+import {
+  BREAKER_DEFAULT,
+  Breakers,
+  Bus,
+  type Deadline,
+  type Job,
+  openQueue,
+  type Queue,
+  type Runtime,
+  serveJobs,
+  submit,
+  type TaskBody,
+} from '@cairn/kernel'
 import type { Mailbox } from '@cairn/mailbox'
 import { GuardedTransport, makeDirectories, type Platform } from '@cairn/platform'
 import type { Transport } from '@cairn/transport'
@@ -29,7 +41,50 @@ import { openReconciler } from './reconcile/reconciler.ts'
 import type { SpaceMember } from './replay/spaces-core.ts'
 import { auditChainId, compareAnchor, SeenCheckpoint } from './tasks/audit-anchor.ts'
 import { INTEROP_TOPOLOGY } from './topology.ts'
-import { InteropWorkPool } from './work.ts'
+
+// The `work` queue: verified webhooks in their reserved lane, puts in the other, one pool of workers for both.
+
+type InteropWorkItem = () => Promise<unknown>
+
+/** What bounds a piece of work. */
+interface InteropWorkBounds {
+  readonly deadline: Deadline
+  readonly signal: AbortSignal
+}
+
+class InteropWorkPool {
+  readonly #queue: Queue<Job<InteropWorkItem, unknown>>
+
+  constructor(runtime: Runtime) {
+    this.#queue = openQueue(runtime, INTEROP_TOPOLOGY, 'work', (job: Job<InteropWorkItem, unknown>) => job.cancel())
+  }
+
+  /** A webhook that is genuine: it uses what is reserved. `Busy` at once if even that is full. */
+  async webhook<T>(item: () => Promise<T>, { deadline, signal }: InteropWorkBounds): Promise<T> {
+    return (await submit(this.#queue, item, { deadline, signal, lane: 'urgent' })) as T
+  }
+
+  async put<T>(item: () => Promise<T>, { deadline, signal }: InteropWorkBounds): Promise<T> {
+    return (await submit(this.#queue, item, { deadline, signal, lane: 'normal' })) as T
+  }
+
+  readonly worker: TaskBody = async (context) => {
+    await serveJobs(this.#queue, context, async (item) => await item())
+  }
+
+  /** How full it is, 0 to 1. */
+  get ratio(): number {
+    return this.#queue.depth / this.#queue.capacity
+  }
+
+  close(): void {
+    this.#queue.close()
+  }
+
+  abort(): number {
+    return this.#queue.abort()
+  }
+}
 
 /** What a node gives beside what every service needs; the last two are for tests alone. */
 export interface InteropDependencies {

@@ -1,15 +1,68 @@
 /** The registry, from its parts to its port. */
 
-import { type Listen, runService, type ServiceHost, type ServiceModule, type StartedService } from '@cairn/http'
+import {
+  defineRoutes,
+  eventsRoute,
+  type Listen,
+  type RouteTable,
+  runService,
+  type ServiceHost,
+  type ServiceModule,
+  type StartedService,
+} from '@cairn/http'
+import { breakerJanitor, type Supervisor } from '@cairn/kernel'
 import type { Inflate } from '@cairn/platform'
 import { toHex } from '@cairn/wire'
 import { REGISTRY_PORT_OFFSET, type RegistryConfig, registrySection } from './config.ts'
 import { REGISTRY_CODES } from './errors.ts'
 import { REGISTRY_METRICS } from './metrics.ts'
 import { checkParts, openParts, type RegistryDependencies, type RegistryParts } from './parts.ts'
-import { registryRoutes } from './routes.ts'
-import { readyFields } from './tasks/health-gate.ts'
-import { startTasks } from './tasks.ts'
+import { adminRoutes } from './routes/admin.ts'
+import { decisionRoutes } from './routes/decisions.ts'
+import { logRoutes } from './routes/log.ts'
+import { proofRoutes } from './routes/proofs.ts'
+import { proposalRoutes } from './routes/proposals.ts'
+import { readRoutes, trustRoute } from './routes/reads.ts'
+import { streamRoute } from './routes/stream.ts'
+import { checkpointor } from './tasks/checkpointor.ts'
+import { healthGate, readyFields } from './tasks/health-gate.ts'
+
+/** Every task of the registry, started. */
+function startTasks(
+  { platform, config, breakers }: Pick<ServiceHost<RegistryConfig>, 'platform' | 'config' | 'breakers'>,
+  parts: RegistryParts,
+  supervisor: Supervisor,
+): void {
+  const { checkpoint_interval: intervalMs } = config.current
+  supervisor.start('committer', parts.committer.run)
+  supervisor.start('publisher', parts.publisher.run)
+  const isReading = (): boolean => parts.custody.problem !== undefined
+  supervisor.start('checkpointor', checkpointor(platform, parts, intervalMs, isReading))
+  supervisor.start('signed-keeper', parts.keeper.run)
+  supervisor.start('pruner', parts.pruner.run)
+  supervisor.start('deep-verifier', parts.verifier.run)
+  if (parts.nameHolder !== undefined) supervisor.start('name-holder', parts.nameHolder.run)
+  if (breakers !== undefined) supervisor.start('breaker-janitor', breakerJanitor(platform, [breakers]))
+  supervisor.start(
+    'health-gate',
+    healthGate(platform, parts, () => 1 + config.snapshot.version),
+  )
+}
+
+/** Every route of the registry. There is none, and no configuration key, that changes signers or quorum: only the log does. */
+export function registryRoutes(parts: RegistryParts): RouteTable {
+  return defineRoutes([
+    ...proposalRoutes(parts),
+    ...decisionRoutes(parts),
+    ...readRoutes(parts),
+    streamRoute(parts),
+    ...proofRoutes(parts),
+    trustRoute(parts),
+    ...logRoutes(parts),
+    ...adminRoutes(parts),
+    eventsRoute(parts.runtime.clock, parts.events),
+  ])
+}
 
 /** One line: the version, who decides, and the key to know the log by. */
 export function summaryOf(parts: RegistryParts): string {

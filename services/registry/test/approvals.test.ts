@@ -185,7 +185,7 @@ test('no configuration key and no route but the three of a commit can change sig
   )
   assert.deepEqual(suspicious, [])
   const service = await TestService.start(TWO_OF_THREE)
-  const { registryRoutes } = await import('../src/routes.ts')
+  const { registryRoutes } = await import('../src/main.ts')
   const writes = registryRoutes(service.parts).filter(({ method }) => method !== 'GET')
   assert.deepEqual(writes.map(({ method, path, scope }) => `${method} ${path} ${scope}`).sort(), [
     'POST /admin/adopt registry:admin',

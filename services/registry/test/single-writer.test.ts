@@ -5,7 +5,7 @@ import { Journal } from '@cairn/store'
 import { Ledger } from '../src/domain/ledger.ts'
 import { LogTree } from '../src/domain/log-tree.ts'
 import { LogTrimmer, LogWriter } from '../src/domain/registry-log.ts'
-import { registryRoutes } from '../src/routes.ts'
+import { registryRoutes } from '../src/main.ts'
 import { TestService } from './harness.ts'
 import { ALICE, rootsOf } from './signers.ts'
 

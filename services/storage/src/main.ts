@@ -17,6 +17,7 @@ import { STORAGE_PORT_OFFSET, type StorageConfig, storageSection } from './confi
 import { STORAGE_CODES } from './errors.ts'
 import { countProblem, STORAGE_METRICS } from './metrics.ts'
 import { checkParts, openParts, type StorageParts } from './parts.ts'
+import { placementClient } from './placement/open-replication.ts'
 import { durabilityFields, durabilityLine } from './repair/durability-report.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { chunkRoutes } from './routes/chunks.ts'
@@ -25,13 +26,11 @@ import { manifestRoutes } from './routes/manifests.ts'
 import { objectReads } from './routes/object-reads.ts'
 import { objectWrites, referenceRoutes } from './routes/object-writes.ts'
 import { driveWatcher } from './tasks/drive-watcher.ts'
-import { placementClient } from './tasks/placement-client.ts'
 import { repairPlanner } from './tasks/repair-planner.ts'
 import { repairWorker } from './tasks/repair-worker.ts'
 import { compactor, sweeper } from './tasks/rounds.ts'
 
-// Every task of the storage service but those that all services have.
-
+/** Every task of the storage service but those that all services have. */
 export function startTasks(
   { platform, config, maintenanceLock = new MaintenanceLock() }: ServiceHost<StorageConfig>,
   parts: StorageParts,
@@ -52,8 +51,7 @@ export function startTasks(
   supervisor.start('drive-watcher', driveWatcher(platform, parts.drives, { health, onChange }))
 }
 
-// Every route of the storage service.
-
+/** Every route of the storage service. */
 export function storageRoutes(parts: StorageParts): RouteTable {
   return defineRoutes([
     ...objectReads(parts),

@@ -5,18 +5,31 @@
  */
 
 import type { ServiceHost } from '@cairn/http'
-import { Bus, CairnError, type Runtime, Watch } from '@cairn/kernel'
+import {
+  Bus,
+  CairnError,
+  type Deadline,
+  type Job,
+  type Lane,
+  openQueue,
+  type Queue,
+  type Runtime,
+  serveJobs,
+  submit,
+  type TaskBody,
+  type TaskContext,
+  Watch,
+} from '@cairn/kernel'
 import { makeDirectories, type Platform } from '@cairn/platform'
 import { KIND } from '@cairn/store'
 import type { Address } from '@cairn/wire'
 import type { StorageConfig } from './config.ts'
-import { DiskWorkPool } from './disk-work-pool.ts'
 import { checkDomains, erasureCodeOf } from './erasure/open-erasure.ts'
 import { type CommitPlace, ManifestCommits } from './objects/manifest-commit.ts'
 import { type ChunkSource, type ObjectCatalog, ObjectReader } from './objects/object-reader.ts'
 import type { ObjectSink } from './objects/object-writer.ts'
 import { TreeHolds } from './objects/tree-holds.ts'
-import { openReplication, type Replication } from './placement/open-replication.ts'
+import { openReplication, type Placement, type Replication } from './placement/open-replication.ts'
 import { type Repaired, type RepairPace, RepairQueue } from './repair/repair-queue.ts'
 import { DriveTarget } from './targets/drive-target.ts'
 import { Drives } from './targets/drives.ts'
@@ -25,9 +38,60 @@ import { OwnCopies } from './targets/own-copies.ts'
 import { PeersGate } from './targets/peers-gate.ts'
 import { Statements } from './targets/statements.ts'
 import { SettledDeletes } from './targets/target.ts'
-import type { Placement } from './tasks/placement-client.ts'
 import { Scrubs } from './tasks/scrubs.ts'
 import { STORAGE_TOPOLOGY } from './topology.ts'
+
+// The `work` queue of the service: reads and writes in one bounded line, each with a pool of its own.
+
+type DiskWorkItem = () => Promise<unknown>
+
+/** What bounds a piece of work: a request's context has both. */
+interface DiskWorkBounds {
+  readonly deadline: Deadline
+  readonly signal: AbortSignal
+}
+
+class DiskWorkPool {
+  readonly queue: Queue<Job<DiskWorkItem, unknown>>
+
+  constructor(runtime: Runtime) {
+    this.queue = openQueue(runtime, STORAGE_TOPOLOGY, 'work', (job: Job<DiskWorkItem, unknown>) => job.cancel())
+  }
+
+  /** Runs `item` in the pool of reads. `Busy` at once if the queue is full. */
+  async read<T>(item: () => Promise<T>, bounds: DiskWorkBounds): Promise<T> {
+    return (await this.#run(item, bounds, 'urgent')) as T
+  }
+
+  /** Runs `item` in the pool of writes. */
+  async write<T>(item: () => Promise<T>, bounds: DiskWorkBounds): Promise<T> {
+    return (await this.#run(item, bounds, 'normal')) as T
+  }
+
+  readonly getWorker: TaskBody = async (context) => await this.#serve(context, 'urgent')
+
+  readonly putWorker: TaskBody = async (context) => await this.#serve(context, 'normal')
+
+  async #serve(context: TaskContext, lane: Lane): Promise<void> {
+    const handle = async (item: DiskWorkItem, job: Job<DiskWorkItem, unknown>): Promise<unknown> => {
+      const output = await item()
+      // Whoever asked has left or run out of time: nobody else would let go of what was read for them.
+      if (job.ended) disposeOutput(output)
+      return output
+    }
+    await serveJobs(this.queue, context, handle, lane)
+  }
+
+  async #run(item: DiskWorkItem, { deadline, signal }: DiskWorkBounds, lane: Lane): Promise<unknown> {
+    return await submit(this.queue, item, { deadline, signal, lane })
+  }
+}
+
+function disposeOutput(output: unknown): void {
+  if (typeof output !== 'object' || output === null || !(Symbol.dispose in output)) return
+  const { [Symbol.dispose]: dispose } = output
+  if (typeof dispose === 'function') dispose.call(output)
+}
 
 export interface StorageEvents {
   'storage.ingest': {

@@ -18,11 +18,11 @@ import {
 import { type Crypto, UrlPolicy } from '@cairn/platform'
 import type { IncomingResponse, Transport } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
+import type { ForwardConfig } from '../config.ts'
 import { activeKeys, type Secret, type SecretKey } from '../providers/secret.ts'
 import { withPrefix } from '../providers/signature.ts'
 import { symmetricKey } from '../providers/standard.ts'
 import type { Rule } from '../rules/rule.ts'
-import type { ForwardConfig } from './config.ts'
 
 // Signs what goes out as Standard Webhooks do: `webhook-id`, `webhook-timestamp`, `webhook-signature: v1,… v1,…`.
 

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { refusal } from '../errors.ts'
 import type { InteropParts } from '../parts.ts'
 import { INTEROP_TOPOLOGY } from '../topology.ts'
-import { anyTopicParams, messageParams, openTopicParams } from './params.ts'
+import { anyTopicParams, messageParams, openTopicParams } from './objects.ts'
 
 const WAIT_SECONDS_MAX = INTEROP_TOPOLOGY.timeouts.long_poll.ms / 1000
 const PAGE_MAX = 1000

@@ -1,12 +1,31 @@
 /** `GET /o/:address`: what storage has, by storage's own rules of conditions and ranges. */
 
+import { address } from '@cairn/api'
 import { problem, type RequestContext, type RouteTable, route } from '@cairn/http'
 import { CairnError } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
 import type { Address } from '@cairn/wire'
+import { z } from 'zod'
 import { needsStorage } from '../errors.ts'
 import type { InteropParts } from '../parts.ts'
-import { addressParams } from './params.ts'
+
+// What several routes take, in one place.
+
+const addressParams = z.strictObject({ address })
+
+/** What a consumer may take from. */
+const OPEN_TOPIC = /^[a-z0-9][a-z0-9._-]{0,63}$/
+/** Those, and the ones whose messages this service applies itself. */
+const ANY_TOPIC = /^@?[a-z0-9][a-z0-9._-]{0,63}$/
+
+const TOPIC_FORM = 'must have 1 to 64 of a-z 0-9 . _ - and begin with a letter or digit'
+
+export const openTopicParams = z.strictObject({ topic: z.string().regex(OPEN_TOPIC, TOPIC_FORM) })
+export const anyTopicParams = z.strictObject({ topic: z.string().regex(ANY_TOPIC, TOPIC_FORM) })
+export const messageParams = z.strictObject({
+  topic: z.string().regex(OPEN_TOPIC, TOPIC_FORM),
+  id: z.string().min(1).max(128),
+})
 
 type ObjectContext = RequestContext<{ readonly address: Address }, unknown, unknown>
 

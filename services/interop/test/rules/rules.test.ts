@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { section } from '@cairn/platform'
-import { rulesSetting } from '../../src/rules/config.ts'
+import { rulesSetting } from '../../src/config.ts'
 import { effectId, effectsOf, effectText } from '../../src/rules/rule.ts'
 
 const schema = section({ rules: rulesSetting })

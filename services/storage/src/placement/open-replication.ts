@@ -1,5 +1,6 @@
 /** Objects over every target there is: the drives of this node, and its peers. */
-import { Breakers } from '@cairn/kernel'
+
+import { Breakers, type TaskBody, type Watch } from '@cairn/kernel'
 import type { Platform } from '@cairn/platform'
 import { checkDomains, type Erasure, type ErasureParts, erasureCodeOf, openErasure } from '../erasure/open-erasure.ts'
 import type { ChunkSource } from '../objects/object-reader.ts'
@@ -21,6 +22,33 @@ import { RemoteObjects } from './remote-objects.ts'
 import { Replicas } from './replicas.ts'
 import { ReplicatedObjects } from './replicated-objects.ts'
 import { ReplicatedWriter } from './replicated-writer.ts'
+
+/** Where copies should be. */
+export interface Placement {
+  /** Copies each object should have. */
+  readonly copies: number
+  /** Drives and peers that can hold one. */
+  readonly targets: number
+}
+
+/**
+ * Says where copies should be, and keeps fresh which peers are there. Targets are configured, so without peers there is
+ * nothing to keep fresh: it says so once, and ends.
+ */
+export function placementClient(
+  placement: Watch<Placement | undefined>,
+  { replicas, peers }: Pick<Replication, 'replicas' | 'peers'>,
+  onChange: () => void,
+): TaskBody {
+  return async ({ draining }) => {
+    placement.set({ copies: replicas.copies, targets: replicas.targets.length })
+    if (peers.count === 0) return
+    for (;;) {
+      if (await peers.round(draining)) onChange()
+      await peers.pause(draining)
+    }
+  }
+}
 
 export interface Replication
   extends Pick<StorageParts, 'objects' | 'chunks' | 'ownChunks' | 'writer' | 'commitPlace' | 'heal'> {
