@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { MemoryLog, MemoryMetrics, systemRuntime } from '@cairn/kernel'
 import { configSchemas, SERVICES } from '@cairn/node'
 import { declaredKeys, loadConfig, RealDisk, renderProblems } from '@cairn/platform'
-import { configTemplate } from './config-template.ts'
+import { configTemplate } from './config.ts'
 
 const SCHEMAS = configSchemas(SERVICES)
 

@@ -3,7 +3,7 @@ import { open, readFile, stat, statfs, unlink } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { CairnError } from '@cairn/kernel'
 import { spellBytes } from '@cairn/wire'
-import type { Look, Scene } from './doctor-checks.ts'
+import type { Look, Scene } from './doctor.ts'
 
 // How many files and connections the node may have open at once, and how many its configuration may ask for.
 

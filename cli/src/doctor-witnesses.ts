@@ -7,7 +7,7 @@ import { parseTrust } from '@cairn/names'
 import { KEY_FILES, signedRecordPath } from '@cairn/node'
 import { jsonIn, stateDirectory } from '@cairn/platform'
 import { spellCount } from '@cairn/wire'
-import type { Look, Scene } from './doctor-checks.ts'
+import type { Look, Scene } from './doctor.ts'
 
 const INTEGRITY = { kind: 'Integrity', code: 'missing' } as const
 const SEGMENT_DIGITS = 10

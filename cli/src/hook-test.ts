@@ -13,7 +13,7 @@ import {
   readSecret,
   type SecretSource,
   textOf,
-} from './hook-config.ts'
+} from './hook.ts'
 import { type InteropConnection, withInterop } from './interop.ts'
 import { readWhole } from './local-files.ts'
 import { connectionFlags, formatRows } from './registry-format.ts'

@@ -18,7 +18,7 @@ import { connectionFlags } from './registry-format.ts'
 import { readPin, storePin } from './registry-pins.ts'
 import { type RegistryConnection, withRegistry } from './registry-service.ts'
 import { type LogWalk, walkLog } from './registry-walk.ts'
-import { refusedOutcome, reportOutcome, type VerificationReport } from './verification-report.ts'
+import { refusedOutcome, reportOutcome, type VerificationReport } from './verify-proof.ts'
 
 type CheckedLine = VerificationReport['checked'][number]
 

@@ -25,10 +25,10 @@ export {
   type Verdict,
 } from '@cairn/names'
 export type { Address, TreeEntry } from '@cairn/wire'
-export type { EventsOptions, ServiceEvent } from './cairn.ts'
-export { Cairn, type CairnOptions } from './cairn.ts'
+export { Cairn, type CairnOptions, type EventsOptions, type ResolveOptions, type ServiceEvent } from './cairn.ts'
+
 export type { DiffOptions, TreeChange } from './diff.ts'
-export type { ResolveOptions } from './finding.ts'
+
 export type { GetOptions, GetProgress } from './get.ts'
 export type { Fetch } from './http.ts'
 export type {

@@ -14,7 +14,7 @@ const BOUNDS_WORK = 'Bounds what is read of an input that is refused anyway: onl
 
 export const EXPLANATIONS: readonly Explanation[] = [
   {
-    file: 'packages/tlog/src/checkpoint.ts',
+    file: 'packages/tlog/src/signing.ts',
     why: REFUSED_ANYWAY,
     faults: [
       [

@@ -1,5 +1,14 @@
-export type { Lane, Method, ResponseRow, RouteContract, Schema } from './contract.ts'
-export { address, LOOKUP_NAME, textOf } from './formats.ts'
+export {
+  address,
+  type Lane,
+  LOOKUP_NAME,
+  type Method,
+  type ResponseRow,
+  type RouteContract,
+  type Schema,
+  textOf,
+} from './contract.ts'
+
 export * as indexAnswers from './index-answers.ts'
 export * as interopAnswers from './interop-answers.ts'
 export * as nodeAnswers from './node-answers.ts'

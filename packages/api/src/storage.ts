@@ -1,7 +1,6 @@
 /** The routes of storage. */
 import { z } from 'zod'
-import { contract } from './contract.ts'
-import { address, pageLimit } from './formats.ts'
+import { address, contract, pageLimit } from './contract.ts'
 import * as answers from './storage-answers.ts'
 
 /** Ids in one question, and chunks in one request; the ids fit into a body of `max_body_bytes`. */

@@ -13,18 +13,22 @@ export {
 } from './audit-trail.ts'
 export { type Call, type CallContext, Caller, type CallerOptions, NO_SCOPES, type ScopeGrant } from './caller.ts'
 export { type EdgeClient, type EdgePack, edgeClient } from './edge-client.ts'
-export type {
-  Announced,
-  Hedge,
-  KnownPeer,
-  KnownPeers,
-  ProviderClass,
-  ProviderSet,
-  RankedProvider,
-  Resolution,
-  ResolutionSource,
+export {
+  type Announced,
+  type Hedge,
+  type IndexClient,
+  type IndexResolveOptions,
+  indexClient,
+  type KnownPeer,
+  type KnownPeers,
+  type ProviderClass,
+  type ProviderSet,
+  type ProvidersOptions,
+  type RankedProvider,
+  type Resolution,
+  type ResolutionSource,
 } from './index-client.ts'
-export { type IndexClient, type IndexResolveOptions, indexClient, type ProvidersOptions } from './index-client.ts'
+
 export type {
   AuditPage,
   HookProvider,
@@ -48,10 +52,10 @@ export type {
   StreamedVersion,
   VersionFacts,
 } from './registry-answers.ts'
-export { type ProofSubject, type RegistryClient, registryClient } from './registry-client.ts'
-export type { RegistryEvent } from './registry-stream.ts'
+export { type ProofSubject, type RegistryClient, type RegistryEvent, registryClient } from './registry-client.ts'
+
 export { badAnswer, readObject, readText } from './response-body.ts'
-export type { ReceivedEvent } from './server-events.ts'
-export { followEvents } from './server-events.ts'
+export { followEvents, type ReceivedEvent } from './server-events.ts'
+
 export { type AddressPage, type PutReceipt, type StorageClient, storageClient } from './storage-client.ts'
 export { type CopyClient, copyClient, type RemoteCopy } from './storage-copies.ts'

@@ -7,8 +7,7 @@ import { encodeEntryBundle } from '@cairn/tlog/testing'
 import type { IncomingResponse, OutgoingRequest, Transport } from '@cairn/transport'
 import { addressOf, canonicalJson, type JsonValue, toBase64url } from '@cairn/wire'
 import { type CallContext, Caller } from './caller.ts'
-import { type RegistryClient, registryClient } from './registry-client.ts'
-import type { RegistryEvent } from './registry-stream.ts'
+import { type RegistryClient, type RegistryEvent, registryClient } from './registry-client.ts'
 
 type Reply = IncomingResponse | CairnError
 

@@ -26,16 +26,20 @@ export {
   type ReloadSource,
   reloadMetrics,
 } from './config/store.ts'
-export type { Crypto, Sign } from './crypto.ts'
-export { systemCrypto } from './crypto.ts'
+export { type Crypto, type Sign, systemCrypto } from './crypto.ts'
+
 export {
   type DataDirectory,
   type DataDirectoryOptions,
+  makeRootKey,
   openDataDirectory,
+  type RootKey,
+  readSecret,
   stateDirectory,
+  writeSecret,
 } from './data/data-directory.ts'
 export { MaintenanceLock } from './data/maintenance-lock.ts'
-export { makeRootKey, type RootKey, readSecret, writeSecret } from './data/secret-file.ts'
+
 export type { Disk, DiskEntry, DiskFile, DiskSpace, OpenOptions } from './disk/disk.ts'
 export {
   jsonIn,
@@ -49,8 +53,8 @@ export {
 } from './disk/durable-file.ts'
 export { MemoryDisk } from './disk/memory-disk.ts'
 export { RealDisk } from './disk/real-disk.ts'
-export type { Lookup } from './egress/checked-connector.ts'
-export { nodeLookup } from './egress/checked-connector.ts'
+export { type Lookup, nodeLookup } from './egress/checked-connector.ts'
+
 export { GuardedTransport, type GuardedTransportOptions } from './egress/guarded-transport.ts'
 export { UndiciTransport } from './egress/undici-transport.ts'
 export { type AddressClass, classifyAddress, UrlPolicy, type UrlPolicyOptions } from './egress/url-policy.ts'
@@ -65,8 +69,8 @@ export {
 } from './observe/log-output.ts'
 export { PROCESS_METRICS, ProcessMetrics, PrometheusMetrics } from './observe/prometheus-metrics.ts'
 export type { Platform } from './platform.ts'
-export type { HostProcess, Signal } from './process/process.ts'
-export { keepHeapSmall, openFilesLimit, RealProcess } from './process/process.ts'
+export { type HostProcess, keepHeapSmall, openFilesLimit, RealProcess, type Signal } from './process/process.ts'
+
 export { createPlatform, openIsolated, openWorkers, type SharedResources } from './real-platform.ts'
 export { FILE_REPLACED, IDENTIFY_FILE, QUERY_SQLITE, type SqliteRow } from './sqlite/query-sqlite.ts'
 export {
@@ -79,5 +83,4 @@ export {
   refusalReason,
   threadInflate,
 } from './workers/inflate.ts'
-export type { WorkerOptions, Workers, WorkerTask } from './workers/worker-pool.ts'
-export { type WorkerPoolOptions } from './workers/worker-pool.ts'
+export type { WorkerOptions, WorkerPoolOptions, Workers, WorkerTask } from './workers/worker-pool.ts'

@@ -16,11 +16,13 @@ export {
   type LocalRecordsOptions,
   ProviderRecordStore,
   type PutOutcome,
+  RecordSigner,
+  type RecordSignerOptions,
   type RecordStoreLimits,
 } from './provider-record-store.ts'
 export type { Provider, ProviderRouting, RoutingLeg, RoutingPeer } from './provider-routing.ts'
 export { type ProviderClaim, type ProviderRecord, type SignedProviderRecord } from './record.ts'
 export { providerOf, RecordGate, type RecordGateOptions } from './record-gate.ts'
-export { RecordSigner, type RecordSignerOptions } from './record-signer.ts'
+
 export { RepublishSchedule } from './republish-schedule.ts'
 export { type SimPeer } from './sim-routing.ts'

@@ -7,6 +7,7 @@ import { encodeCbor, peerIdFromKey } from '@cairn/wire'
 import { addressNamed, fieldsOf, seedOf } from '../test/peer.ts'
 import { DialPolicy, type DialPolicyOptions } from './dial-policy.ts'
 import { ROUTING_METRICS } from './metrics.ts'
+import { RecordSigner } from './provider-record-store.ts'
 import {
   issuedAtMs,
   type ProviderClaim,
@@ -16,7 +17,6 @@ import {
   verifyRecord,
 } from './record.ts'
 import { providerOf, RecordGate } from './record-gate.ts'
-import { RecordSigner } from './record-signer.ts'
 
 const WALL_MS = 1_800_000_000_000
 const SEED = seedOf(1)

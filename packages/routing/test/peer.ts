@@ -5,10 +5,9 @@ import { type Address, addressOf, decodeCbor } from '@cairn/wire'
 import { DialPolicy, type DialPolicyOptions } from '../src/dial-policy.ts'
 import { KadRouting } from '../src/kad-routing.ts'
 import { ROUTING_METRICS } from '../src/metrics.ts'
-import { LocalRecords, ProviderRecordStore } from '../src/provider-record-store.ts'
+import { LocalRecords, ProviderRecordStore, RecordSigner } from '../src/provider-record-store.ts'
 import type { SignedProviderRecord } from '../src/record.ts'
 import { RecordGate } from '../src/record-gate.ts'
-import { RecordSigner } from '../src/record-signer.ts'
 
 export const METRICS = { ...KERNEL_METRICS, ...ROUTING_METRICS }
 

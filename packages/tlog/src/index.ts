@@ -1,4 +1,3 @@
-export { type Checkpoint, encodeCheckpoint, parseCheckpoint } from './checkpoint.ts'
 export { Frontier } from './frontier.ts'
 export { HASH_BYTES, type Hash, leafHash, sha256 } from './hash.ts'
 export { decodeMapProof, encodeMapProof, type MapEnd, type MapProof, MerkleMap, verifyMapProof } from './merkle-map.ts'
@@ -15,14 +14,18 @@ export {
 } from './proof.ts'
 export type { HashReader, Node, Range } from './range.ts'
 export {
+  type Checkpoint,
+  encodeCheckpoint,
   noteSigner,
   type OpenedCheckpoint,
   openCheckpoint,
+  parseCheckpoint,
   type SignatureVerifier,
   signNote,
   type VerifiedSignature,
   verifyNote,
 } from './signing.ts'
+
 export {
   decodeEntryBundle,
   MAX_ENTRY_BYTES,

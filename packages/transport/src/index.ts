@@ -1,13 +1,14 @@
-export { InProcessTransport } from './in-process-transport.ts'
 export {
   type IngressResponse,
+  InProcessTransport,
   isStream,
   type ListenerKind,
   type Peer,
   type RequestBytes,
   type RequestMessage,
   type ResponseBody,
-} from './message.ts'
+} from './in-process-transport.ts'
+
 export {
   abortable,
   type IncomingBody,

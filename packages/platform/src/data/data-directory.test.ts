@@ -11,8 +11,7 @@ import { systemCrypto } from '../crypto.ts'
 import type { Disk } from '../disk/disk.ts'
 import { MemoryDisk } from '../disk/memory-disk.ts'
 import { RealDisk } from '../disk/real-disk.ts'
-import { openDataDirectory } from './data-directory.ts'
-import { makeRootKey } from './secret-file.ts'
+import { makeRootKey, openDataDirectory } from './data-directory.ts'
 
 type Machine = Parameters<typeof openDataDirectory>[0]
 

@@ -1,9 +1,9 @@
 /** The first place to look: this node itself. */
 import { Cancel, type Clock, throwIfCanceled } from '@cairn/kernel'
 import type { Address } from '@cairn/wire'
-import type { LocalRecords } from './provider-record-store.ts'
-import type { ProviderRouting, RoutingLeg, RoutingPeer } from './provider-routing.ts'
-import { providerOf } from './record-gate.ts'
+import type { LocalRecords } from '../src/provider-record-store.ts'
+import type { ProviderRouting, RoutingLeg, RoutingPeer } from '../src/provider-routing.ts'
+import { providerOf } from '../src/record-gate.ts'
 
 export class LocalRouting implements ProviderRouting {
   readonly name = 'local'
