@@ -132,7 +132,7 @@ class CairnNames extends Page {
               glyph: 'names',
               title: 'No name means anything yet',
               why: 'A name is proposed, signed and committed; from then on its meaning and every change of it can be proved.',
-              command: 'cairn name propose site@1.0 ADDRESS',
+              command: 'cairn publish DIRECTORY site@live',
             })
           return html`<table class="t fixed list names">
               <thead><tr><th scope="col">Name</th><th scope="col" class="c-addr">Means</th><th scope="col" class="c-when">Changed</th><th scope="col">Signed by</th></tr></thead>
