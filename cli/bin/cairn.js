@@ -39,6 +39,9 @@ const THREADS_FOR_EACH_DRIVE = 4
  */
 const YOUNG_SPACE = '--min-semi-space-size=4'
 
+/** Node says on standard error that stripping types is experimental, when the console is first opened: nothing for its user. */
+const QUIET = '--disable-warning=ExperimentalWarning'
+
 /**
  * Heaps of the C library among which threads spread what they allocate. By default eight for each processor, and each
  * keeps what it once needed: with them 4 GiB in and out cost twice the memory.
@@ -131,7 +134,7 @@ function launchedEnvironment() {
 
 /** What this Node is told when it starts. */
 function nodeOptions() {
-  return isServing ? [YOUNG_SPACE] : []
+  return isServing ? [YOUNG_SPACE, QUIET] : []
 }
 
 /** Runs this file under `path`, in this very process where the system can: same process id, same terminal, no parent that waits. */

@@ -97,9 +97,10 @@ export class CairnNode implements NodeControl {
       listenConfig: (name) => parts.store.config(name).current as ServiceConfig,
     })
     const { clock, random } = platform
+    const page = new ConsolePage()
     this.console = {
-      page: new ConsolePage(),
-      sessions: new ConsoleSessions({ clock, random, keys: parts.keys }),
+      page,
+      sessions: new ConsoleSessions({ clock, random, keys: parts.keys, onCode: () => page.prepare() }),
       live: new LiveFeed({
         clock,
         now: async () => await this.#now(),

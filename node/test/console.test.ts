@@ -273,4 +273,6 @@ test('the console of a node', async (t) => {
   })
 
   assert.deepEqual(await node.stop(), { code: 0, signal: null })
+  const warnings = node.stderr.all.filter((line) => !line.startsWith('{'))
+  assert.deepEqual(warnings, [], 'what it says besides its log')
 })

@@ -216,8 +216,7 @@ async function apiPage(service: Described): Promise<string> {
   const { name, intro, codes } = service
   return await withRoutes(
     service,
-    (table) =>
-      `# API of ${name}\n\n${intro} [What holds for every service](README.md) is not repeated.\n\n${renderRoutes(table, codes)}`,
+    (table) => `# API of ${name}\n\n${intro} [Common to all](README.md).\n\n${renderRoutes(table, codes)}`,
   )
 }
 

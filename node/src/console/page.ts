@@ -6,9 +6,20 @@ import { CairnError } from '@cairn/kernel'
 import type { IngressResponse } from '@cairn/transport'
 import { type ConsoleAssets, collectAssets } from './modules.ts'
 
-/** Read at first use: a node whose console nobody opens has none of it in memory. */
+/** Read when it is about to be used: a node whose console nobody opens has none of it in memory. */
 export class ConsolePage {
+  readonly #collect: typeof collectAssets
   #assets: Promise<ConsoleAssets> | undefined
+
+  constructor(collect: typeof collectAssets = collectAssets) {
+    this.#collect = collect
+  }
+
+  /** Reads the files ahead of the browser, while that starts. */
+  prepare(): void {
+    // Whoever opens the page is told why they cannot be read.
+    this.#read().catch(() => undefined)
+  }
 
   async document(head: RequestHead): Promise<IngressResponse> {
     const local = localhostUrl(head)
@@ -60,7 +71,7 @@ ${CONSOLE.styles.map((style) => `<link rel="stylesheet" href="${url(style)}">`).
   }
 
   async #read(): Promise<ConsoleAssets> {
-    this.#assets ??= collectAssets({
+    this.#assets ??= this.#collect({
       modules: [CONSOLE.app, CONSOLE.theme],
       plain: [...CONSOLE.styles, CONSOLE.icon],
     })

@@ -45,6 +45,8 @@ export interface ConsoleSessionsOptions {
   readonly clock: Clock
   readonly random: Random
   readonly keys: Pick<TokenKeys, 'adminBundle' | 'verifier'>
+  /** Somebody is about to open the page. */
+  readonly onCode: () => void
 }
 
 export class ConsoleSessions {
@@ -57,9 +59,10 @@ export class ConsoleSessions {
 
   /** A code that signs in once, within the next ten minutes. */
   mintCode(): { readonly code: string; readonly expiresInS: number } {
-    const { clock, random } = this.#options
+    const { clock, random, onCode } = this.#options
     const digits = toHex(random.bytes(12))
     keepCode(this.#table, hashed(digits), clock.now())
+    onCode()
     return { code: digits.replaceAll(/(.{6})(?!$)/g, '$1-'), expiresInS: CODE_MS / 1000 }
   }
 

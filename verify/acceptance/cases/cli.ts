@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -308,4 +308,35 @@ acceptance('cli: get and ls take a name', { finding: 'newcomer 7' }, async (worl
   const get = await node.cairn('get', 'name:site@1.0', '-o', world.path('copy'))
   assert.equal(get.code, 0, get.err)
   assert.equal(await readFile(world.path('copy/index.html'), 'utf8'), 'hello')
+})
+
+acceptance('cli: open signs the browser in to the console, once and by a private file', {}, async (world) => {
+  const node = await world.startNode()
+  const opener = await world.write('bin/xdg-open', `#!/bin/sh\nprintf %s "$1" > "$0.new" && mv "$0.new" "$0.told"\n`)
+  await chmod(opener, 0o755)
+  const path = `${world.path('bin')}:${process.env['PATH'] ?? ''}`
+  const { code, out, err } = await world.cairn(['open', '--data', node.data], { PATH: path })
+  assert.equal(code, 0, err)
+  const file = await world.eventually(async () => await readFile(`${opener}.told`, 'utf8').catch(() => undefined))
+  assert.equal((await stat(file)).mode & 0o777, 0o600)
+  const [, target = ''] = /content="0;url=([^"]+)"/.exec(await readFile(file, 'utf8')) ?? []
+  const [page = '', secret = ''] = target.split('#signin=')
+  assert.equal(page, `${node.urls.node.replace('127.0.0.1', 'localhost')}/`)
+  assert.ok(
+    secret.length > 20 && !`${out}${err}${file}${node.output()}`.includes(secret),
+    'nobody else reads the secret',
+  )
+  const shown = await node.request('node', '/', { headers: { host: new URL(page).host, accept: 'text/html' } })
+  assert.match(shown.headers['content-security-policy'] as string, /^default-src 'none'; /)
+  const signIn = async (): Promise<string> => {
+    const { status, body } = await node.request('node', '/console/session', {
+      method: 'POST',
+      headers: { host: new URL(page).host, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ credential: secret }),
+    })
+    return `${status} ${(JSON.parse(body.toString()) as { code?: string }).code ?? ''}`
+  }
+  assert.equal(await signIn(), '201 ')
+  assert.equal(await signIn(), '401 code_used')
+  assert.doesNotMatch(node.output(), /Warning/, 'what opening the page says at the terminal')
 })
