@@ -17,6 +17,8 @@ describe('tidy', () => {
     write('docs/map.md', '# Map\n')
     write('.ci/run', 'npm ci && npm test\n')
     write('package-lock.json', '{"packages":{"node_modules/@cairn/kernel":{"resolved":"packages/kernel","link":true}}}')
+    write('verify/vectors/README.md', '| `jcs` | x | Apache-2.0 |\n| `values` | x | facts |\n')
+    write('verify/vectors/values/a.json', '{}\n')
     write('packages/kernel/package.json', '{ "exports": { ".": "./src/index.ts" } }\n')
   })
   afterEach(() => rmSync(root, { recursive: true }))
@@ -56,6 +58,10 @@ describe('tidy', () => {
     ],
     ['an identifier that is', 'packages/kernel/src/a.ts', 'export const doorsOf = 1\n', /a\.ts:1: "doors" in the name/],
     ['one in the plural', 'verify/a.ts', '\nconst clerks = 1\n', /verify\/a\.ts:2: "clerks"/],
+    ['a folder that is', 'verify/town/map/a.ts', 'export {}\n', /^verify\/\w+: "town" in the name/],
+    ['a folder named after nothing', 'packages/kernel/src/utils/a.ts', 'export {}\n', /utils: name the folder after/],
+    ['vectors without a licence', 'verify/vectors/jcs/a.json', '{}\n', /^verify\/vectors\/jcs: its licence is not/],
+    ['vectors of unknown origin', 'verify/vectors/new/a.json', '{}\n', /^verify\/vectors\/new: say in the README/],
     ['people in prose', 'docs/a.md', 'One.\nNobody waits.\n', /^docs\/a\.md:2: "nobody"; say/],
     [
       'people in what a program says',

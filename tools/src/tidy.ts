@@ -1,5 +1,5 @@
 /** What no other tool looks at: links, names, stray machine paths, the shape of packages. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { findFiles, readManifests } from './repository.ts'
 import {
@@ -25,6 +25,8 @@ const PRODUCT = /^(?:packages|services|node|cli|sdk)\/(?!(?:.*\/)?test\/|.*\.(?:
 const HELP = 'docs/COMMANDS.md'
 /** Rows of a run, in the words of the tests they name. */
 const RECORDS: readonly string[] = ['verify/sensitivity/results.md', 'verify/mutation/record.md']
+/** Published test vectors. */
+const VECTORS = 'verify/vectors'
 const LINK = /\[[^\]]*\]\((?!\w+:|#)([^)#\s]+)[^)]*\)/g
 
 /** Everything untidy below `root`, a sentence each, with the file and, where there is one, the line. */
@@ -32,6 +34,8 @@ export function tidyProblems(root: string): string[] {
   const files = findFiles(TEXT, root).filter((file) => !isForeign(file))
   return [
     ...files.flatMap((file) => textProblems(root, file)),
+    ...folderProblems(files),
+    ...vectorProblems(root),
     ...lockfileProblems(root),
     ...packageProblems(root),
     ...volumeProblems(root, files),
@@ -41,7 +45,7 @@ export function tidyProblems(root: string): string[] {
 
 /** Written by a tool, or data of other projects kept as they published it. */
 function isForeign(file: string): boolean {
-  return file === 'package-lock.json' || (file.startsWith('verify/vectors/') && file !== 'verify/vectors/README.md')
+  return file === 'package-lock.json' || (file.startsWith(`${VECTORS}/`) && file !== `${VECTORS}/README.md`)
 }
 
 function textProblems(root: string, file: string): string[] {
@@ -58,6 +62,32 @@ function textProblems(root: string, file: string): string[] {
     if (file.endsWith('.md')) problems.push(...linkProblems(root, file, place, line))
   }
   return problems
+}
+
+/** Of every folder on the way to a file, once. */
+function folderProblems(files: readonly string[]): string[] {
+  const folders = new Set<string>()
+  for (const file of files) {
+    for (let folder = dirname(file); folder !== '.'; folder = dirname(folder)) folders.add(folder)
+  }
+  return [...folders].flatMap((folder) => {
+    const vague = VAGUE_NAMES.includes(basename(folder)) ? [`${folder}: name the folder after what it holds.`] : []
+    return [...vague, ...fileNameProblems(folder)]
+  })
+}
+
+/** Data of others: each folder has its row in the README, and its licence beside it unless it holds facts alone. */
+function vectorProblems(root: string): string[] {
+  const folder = join(root, VECTORS)
+  if (!existsSync(folder)) return []
+  const rows = readFileSync(join(folder, 'README.md'), 'utf8').split('\n')
+  const sets = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+  return sets.flatMap(({ name }) => {
+    const row = rows.find((line) => line.startsWith(`| \`${name}\` |`))
+    if (row === undefined) return [`${VECTORS}/${name}: say in the README where it is from.`]
+    const isLicensed = row.includes('| facts |') || existsSync(join(folder, name, 'LICENSE'))
+    return isLicensed ? [] : [`${VECTORS}/${name}: its licence is not beside it.`]
+  })
 }
 
 function wordProblems(file: string, text: string): string[] {

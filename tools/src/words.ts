@@ -52,9 +52,9 @@ function nameProblem(place: string, name: string): string[] {
   return []
 }
 
-/** A file that is named after a word that is not the field's. */
-export function fileNameProblems(file: string): string[] {
-  return nameProblem(file, file.slice(file.lastIndexOf('/') + 1))
+/** A file or folder that is named after a word that is not the field's. */
+export function fileNameProblems(path: string): string[] {
+  return nameProblem(path, path.slice(path.lastIndexOf('/') + 1))
 }
 
 /** Identifiers of a source file. */
