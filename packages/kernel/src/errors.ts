@@ -115,14 +115,14 @@ export const ERRORS = {
     status: 401,
     retry: 'never',
     metric: '',
-    when: 'No capability was presented, or it does not verify.',
+    when: 'What gives access, a capability or a signature, is missing or does not verify.',
   },
   Forbidden: {
     code: 'forbidden',
     status: 403,
     retry: 'never',
     metric: '',
-    when: 'The capability verifies but does not allow this.',
+    when: 'This is not allowed: not with what was presented, or not here.',
   },
   Conflict: {
     code: 'conflict',

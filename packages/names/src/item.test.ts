@@ -31,6 +31,7 @@ const REFUSED: readonly Refused[] = [
   item('unknown kind', { ...NAME, kind: 'alias' }, /of the kind name, service, .*; this one is "alias"/),
   item('a kind from the prototype', { ...NAME, kind: 'constructor' }, /this one is "constructor"/),
   item('unknown field', { ...NAME, owner: 'me' }, /The item name site@1.0 has the unknown field "owner"/),
+  item('no id', { kind: 'name', prev: null, owner: 'me' }, /^This name item has the unknown field "owner"/),
   item('missing field', { kind: 'name', id: 'a@1', prev: null }, /lacks the field "manifest"/),
   item('no prev', { kind: 'name', id: 'a@1', manifest: ADDRESS }, /lacks the field "prev"/),
   item('prev not an address', { ...NAME, prev: 'b3:xyz' }, /"prev" is refused: This is not an address/),

@@ -91,7 +91,7 @@ export function parseItem(value: JsonValue): Item {
   if (!isItemKind(kind)) {
     throw malformed(`An item is of the kind ${Object.keys(KINDS).join(', ')}; this one is ${JSON.stringify(kind)}.`)
   }
-  const what = `The item ${kind} ${typeof id === 'string' ? id.slice(0, 128) : ''}`
+  const what = typeof id === 'string' && id !== '' ? `The item ${kind} ${id.slice(0, 128)}` : `This ${kind} item`
   return Object.hasOwn(value, 'deleted') ? readRemoved(kind, value, what) : readLive(kind, value, what)
 }
 

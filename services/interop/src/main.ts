@@ -73,7 +73,7 @@ function journalKeeper(
 const FORWARDERS = 4
 
 function startTasks(
-  host: Pick<ServiceHost<InteropConfig>, 'platform' | 'config' | 'directory' | 'maintenanceLock' | 'breakers'>,
+  host: Pick<InteropHost, 'platform' | 'config' | 'directory' | 'maintenanceLock' | 'breakers' | 'amnesia'>,
   parts: InteropParts,
   supervisor: Supervisor,
   health: Health,
@@ -82,7 +82,7 @@ function startTasks(
   const { workers, audit } = config.current
   supervisor.start('worker', parts.work.worker, workers)
   supervisor.start('audit-sink', auditSink(platform, parts))
-  supervisor.start('audit-follower', auditFollower(platform, parts, directory))
+  supervisor.start('audit-follower', auditFollower(platform, parts, directory, host.amnesia === true))
   supervisor.start('audit-anchor', auditAnchor(platform, parts, audit.anchor_interval))
   supervisor.start('brownout-sentinel', brownoutSentinel(platform, parts, health))
   supervisor.start('journal-keeper', journalKeeper(platform, parts, maintenanceLock))

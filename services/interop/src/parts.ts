@@ -94,6 +94,8 @@ export interface InteropDependencies {
   readonly registry?: RegistryClient | undefined
   /** Which audit chain is ours is told from it; without it the registry's anchors are not compared. */
   readonly identitySeed?: Uint8Array | undefined
+  /** Nothing is written to a disk. */
+  readonly amnesia?: boolean | undefined
   /** Carries forwards and questions to providers instead of a guarded transport. */
   readonly outside?: Transport | undefined
   readonly segmentBytes?: number | undefined

@@ -175,6 +175,17 @@ test('what the ingress refuses is in the audit too, under the code its sender wa
   await service.stop()
 })
 
+test('in amnesia no file is written, no line is counted into one, and the log says so', async () => {
+  const service = await TestService.start({ config: { audit: { sink: 'file' } }, amnesia: true })
+  await service.github('{"n":1}')
+  await service.sleep(2000)
+  assert.equal(service.metric('audit_emitted_total', { sink: 'file' }), 0)
+  const found = await service.world.run(readSmallFile(service.platform.disk, 'data/interop/audit.log'))
+  assert.equal(found, undefined)
+  assert.ok(service.platform.log.lines.some(({ level, message }) => level === 'warn' && message.includes('no file')))
+  await service.stop()
+})
+
 test('lines go to a file beside the journal, where asked, and go on where it ended', async () => {
   let service = await TestService.start({ config: { audit: { sink: 'file' } } })
   for (const n of [1, 2]) await service.github(`{"n":${n}}`)

@@ -1,6 +1,6 @@
 /**
  * Standard Webhooks sign `<id>.<time>.<body>`, the three in `webhook-id`, `webhook-timestamp` and the body, and send
- * `webhook-signature: v1,<base64> v1a,<base64> …`. `v1` is HMAC-SHA256 (a secret `whsec_…`), `v1a` Ed25519 (a public
+ * `webhook-signature: v1,<base64> v1a,<base64> …`; Svix, where they come from, calls the same three `svix-…`. `v1` is HMAC-SHA256 (a secret `whsec_…`), `v1a` Ed25519 (a public
  * key `whpk_…`). The kind of a secret says which signatures it judges.
  */
 import type { Crypto } from '@cairn/platform'
@@ -32,16 +32,17 @@ export function standardProvider(crypto: Crypto, secrets: readonly Secret[], max
   const keys = secrets.map(standardKey)
   const verify = (request: WebhookRequest): Verification => {
     const { body, nowMs } = request
-    const id = signature.neededHeader(request, 'webhook-id')
+    const family = familyOf(request)
+    const id = signature.neededHeader(request, `${family}-id`)
     if (typeof id === 'object') return id
-    const time = signature.neededHeader(request, 'webhook-timestamp')
+    const time = signature.neededHeader(request, `${family}-timestamp`)
     if (typeof time === 'object') return time
-    const header = signature.neededHeader(request, 'webhook-signature')
+    const header = signature.neededHeader(request, `${family}-signature`)
     if (typeof header === 'object') return header
     if (!MESSAGE_ID.test(id))
-      return signature.malformed('webhook-id must be 1 to 200 printable characters, no full stop.')
+      return signature.malformed(`${family}-id must be 1 to 200 printable characters, no full stop.`)
     const seconds = signature.unixSeconds(time)
-    if (seconds === undefined) return signature.malformed('webhook-timestamp must be a Unix time in seconds.')
+    if (seconds === undefined) return signature.malformed(`${family}-timestamp must be a Unix time in seconds.`)
     const signatures = parseStandardSignatures(header)
     if ('tag' in signatures) return signatures
     const signed = signature.withPrefix(`${id}.${time}.`, body)
@@ -57,6 +58,12 @@ export function standardProvider(crypto: Crypto, secrets: readonly Secret[], max
     return { tag: 'verified', secretId: key.secret.id, replay, event, deliveryId: id }
   }
   return { name: 'standard', verify, retries: true, maxBodyBytes }
+}
+
+/** What the three headers are called here: all of one family, so that none is made up of two. */
+function familyOf({ headers }: WebhookRequest): 'webhook' | 'svix' {
+  const names = headers.map(([name]) => name)
+  return names.includes('svix-id') && !names.some((name) => name.startsWith('webhook-')) ? 'svix' : 'webhook'
 }
 
 /** The key a secret spells; throws `Malformed` for anything that is neither a secret nor a public key. */

@@ -11,15 +11,28 @@ import type { DiskFile, Platform } from '@cairn/platform'
 import { seqOf } from '../domain/audit-chain.ts'
 import type { InteropParts } from '../parts.ts'
 
-// Copies lines of the audit, once they are durable, to the sink beside the journal: a file, or the log.
+// Copies lines of the audit, once they are durable, to the sink beside the journal: a file, or the log. In amnesia there
+// is no file: it would be memory like the journal, and a count of lines that nobody can read.
 
 const FOLLOW_MS = 1000
 const LINES_MAX = 500
 
-export function auditFollower(platform: Platform, parts: InteropParts, directory: string): TaskBody {
+export function auditFollower(
+  platform: Platform,
+  parts: InteropParts,
+  directory: string,
+  isAmnesiac: boolean,
+): TaskBody {
   const { sink } = parts.config().audit
   return async ({ draining }) => {
     if (sink === 'memory') return
+    if (sink === 'file' && isAmnesiac) {
+      platform.log.warn(
+        { sink },
+        'audit lines go to no file: amnesia writes none; to keep them use interop.audit.sink = "stdout"',
+      )
+      return
+    }
     await using file =
       sink === 'file' ? await platform.disk.open(`${directory}/audit.log`, { mode: 'append' }) : undefined
     let next = await firstMissing(file, parts)

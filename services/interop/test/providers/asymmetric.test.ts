@@ -1,6 +1,6 @@
 /** v1a, which no npm library of the vendor signs: `node:crypto` does, case by generated case. */
 import assert from 'node:assert/strict'
-import { generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
+import { createHmac, generateKeyPairSync, type KeyObject, sign, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { SeededRandom } from '@cairn/kernel/testing'
 import { isRefused, isVerified, opened, secret } from './opened.ts'
@@ -50,6 +50,29 @@ test('v1a: 200 messages, each valid, tampered, by a stranger, old, of the future
     count += 6
   }
   t.diagnostic(`${count} cases`)
+})
+
+test('the three headers have the names of one family, Standard Webhooks or Svix', () => {
+  const provider = opened('standard', [secret(`whsec_${Buffer.alloc(32, 7).toString('base64')}`)])
+  const seconds = NOW_MS / 1000
+  const body = Buffer.from('{}')
+  const mac = createHmac('sha256', Buffer.alloc(32, 7))
+    .update(text('m', seconds, body))
+    .digest('base64')
+  const values = { id: 'm', timestamp: String(seconds), signature: `v1,${mac}` }
+  const families = ['webhook', 'svix'] as const
+  for (const id of families)
+    for (const timestamp of families)
+      for (const signature of families) {
+        const headers = [
+          [`${id}-id`, values.id],
+          [`${timestamp}-timestamp`, values.timestamp],
+          [`${signature}-signature`, values.signature],
+        ] as const
+        const verdict = provider.verify({ headers, body, nowMs: NOW_MS })
+        if (id === timestamp && timestamp === signature) isVerified(verdict)
+        else isRefused(verdict, 'UNAUTH', `${id} ${timestamp} ${signature}`)
+      }
 })
 
 const text = (id: string, seconds: number, body: Buffer): Buffer =>
