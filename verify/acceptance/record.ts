@@ -18,8 +18,7 @@ export interface Row {
 
 const HEAD = `# Acceptance
 
-A row for each case of \`verify/acceptance\`: a real node at its shipped defaults, looked at only from outside. "15198c7" is
-the tree of format 0.1, "now" is this one; "red" is a case that fails. [Its README](../verify/acceptance/README.md) says how.
+Cases of [verify/acceptance](../verify/acceptance/README.md), "15198c7" on the tree of format 0.1; "red" fails.
 
 | case | finding | 15198c7 | now |
 |---|---|---|---|

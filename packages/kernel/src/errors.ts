@@ -115,14 +115,14 @@ export const ERRORS = {
     status: 401,
     retry: 'never',
     metric: '',
-    when: 'What gives access, a capability or a signature, is missing or does not verify.',
+    when: 'A capability or signature is missing or does not verify.',
   },
   Forbidden: {
     code: 'forbidden',
     status: 403,
     retry: 'never',
     metric: '',
-    when: 'This is not allowed: not with what was presented, or not here.',
+    when: 'What was presented does not allow this, or nothing does.',
   },
   Conflict: {
     code: 'conflict',

@@ -109,7 +109,7 @@ const DAMAGES: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
 
 for (const [what, harm] of Object.entries(DAMAGES))
   acceptance(
-    `damage: with an index that is ${what} every object is served, and the damage is reported`,
+    `damage: with an index that is ${what} all is served, and it is reported`,
     { finding: 'attack R2', ...LIMITS },
     async (world) => {
       const node = await world.startNode({ config: CONFIG })
@@ -158,7 +158,7 @@ acceptance(
 )
 
 acceptance(
-  'damage: without the note of what was synced, what is cut off the end is reported by its records',
+  'damage: without the note of what was synced, a cut end is reported by its records',
   { finding: 'attack R2', ...LIMITS },
   async (world) => {
     const node = await world.startNode()

@@ -144,7 +144,7 @@ acceptance('edge: what an upstream says before its answer is passed on', { findi
 })
 
 acceptance(
-  'edge: at the shipped limits no miss waits in vain for a slow upstream: it is refused in time, and readyz says so',
+  'edge: at the shipped limits a miss that would wait in vain is refused in time, and readyz says so',
   { finding: 'seed-coverage 6.5', limitMs: 90_000 },
   async (world) => {
     const held: ServerResponse[] = []

@@ -13,12 +13,12 @@ interface Site {
   readonly page: string
 }
 
-async function publishSite(world: World, node: RunningNode): Promise<Site> {
+async function publishSite(world: World, node: RunningNode, name = NAME): Promise<Site> {
   await world.write('site/index.html', PAGE)
   await world.write('site/css/style.css', 'a {}')
   const root = await told(node, 'put', '-q', world.path('site'))
   const page = await told(node, 'put', '-q', world.path('site/index.html'))
-  await nameIt(node, NAME, root)
+  await nameIt(node, name, root)
   return { root, page }
 }
 
@@ -27,23 +27,28 @@ async function servesSite(node: RunningNode): Promise<boolean> {
   return status === 200 && body.toString() === PAGE
 }
 
-acceptance('holds: rm of what a name means, and of a file inside it, names the name', {}, async (world) => {
-  const node = await world.startNode()
-  const { root, page } = await publishSite(world, node)
-  for (const address of [root, page]) {
-    const refused = await node.cairn('rm', address)
-    assert.equal(refused.code, 8, refused.err)
-    assert.match(refused.err, /site@1\.0/)
-  }
-  await node.restart()
-  assert.ok(await world.eventually(async () => ((await servesSite(node)) ? true : undefined)))
-  for (const address of [root, page]) assert.equal((await node.cairn('rm', address)).code, 8)
-})
+acceptance(
+  'holds: rm of what a name means, and of a file inside it, names the name',
+  { limitMs: 120_000 },
+  async (world) => {
+    const node = await world.startNode()
+    const { root, page } = await publishSite(world, node)
+    for (const address of [root, page]) {
+      const refused = await node.cairn('rm', address)
+      assert.equal(refused.code, 8, refused.err)
+      assert.match(refused.err, /site@1\.0/)
+    }
+    await node.restart()
+    assert.ok(await world.eventually(async () => ((await servesSite(node)) ? true : undefined)))
+    for (const address of [root, page]) assert.equal((await node.cairn('rm', address)).code, 8)
+  },
+)
 
-acceptance('holds: what a name means no more can be removed', {}, async (world) => {
+acceptance('holds: what a name means no more can be removed', { limitMs: 120_000 }, async (world) => {
   const node = await world.startNode()
-  const { root } = await publishSite(world, node)
-  await nameIt(node, NAME)
+  // A channel: what a release means stays.
+  const { root } = await publishSite(world, node, 'site@live')
+  await nameIt(node, 'site@live')
   await world.eventually(async () => ((await node.cairn('rm', root)).code === 0 ? true : undefined))
 })
 

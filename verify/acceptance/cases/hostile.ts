@@ -32,7 +32,7 @@ async function residentBytes(pid: number): Promise<number> {
 }
 
 acceptance(
-  'hostile: an address a client claims in a field of its own does not get round ip_cidr',
+  'hostile: an address a client claims does not get round ip_cidr',
   { finding: 'attack S2' },
   async (world) => {
     const node = await world.startNode({ config: BEHIND_PROXY })
@@ -67,7 +67,7 @@ acceptance(
 )
 
 acceptance(
-  'hostile: many coded bodies at once are bounded in memory, and plain ones are taken beside them',
+  'hostile: many coded bodies are bounded in memory, and plain ones are taken beside them',
   { finding: 'attack S5', limitMs: 120_000 },
   async (world) => {
     const node = await world.startNode()

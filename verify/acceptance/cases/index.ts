@@ -100,7 +100,7 @@ acceptance('index: a CID of another hash is an empty answer', { finding: 'judges
 })
 
 acceptance(
-  'index: a record names no protocol that is not spoken at its address, and filters hold',
+  'index: a record names only protocols spoken at its address, and filters hold',
   { finding: 'judges 3' },
   async (world) => {
     const node = await world.startNode({ config: '[index.dht]\nallow_loopback = true\n' })

@@ -7,11 +7,13 @@ import { acceptance } from '../case.ts'
 import { json, sendWebhook } from '../operations.ts'
 
 acceptance(
-  'outside: a connection that does not come about counts as a connect',
+  'outside: a connect without an answer counts as one',
   { finding: 'seed-coverage 14', limitMs: 30_000 },
   async (world) => {
     // Takes connections and never answers the greeting of TLS.
-    const silent = createServer((socket) => socket.on('error', () => {}).resume())
+    const silent = createServer((socket) => {
+      socket.on('error', () => {}).resume()
+    })
     await once(silent.listen(0, '127.0.0.1'), 'listening')
     world.own({
       [Symbol.asyncDispose]: async () => {
@@ -33,55 +35,43 @@ acceptance(
 
 const GITHUB = '[interop.providers.github]\nenabled = true\nsecrets = [{ env = "HOOK_SECRET" }]\n'
 
-acceptance(
-  'outside: amnesia says that it writes no file of audit lines',
-  { finding: 'seed-coverage 26' },
-  async (world) => {
-    const config = `[interop.audit]\nsink = "file"\n${GITHUB}`
-    const node = await world.startNode({ config, args: ['--amnesia'], env: { HOOK_SECRET: 'a secret of the sender' } })
-    const hook = { secret: 'a secret of the sender', event: 'push', delivery: 'd-1', body: '{}' }
-    assert.equal((await sendWebhook(node, hook)).status, 202)
-    const said = await world.eventually(async () => {
-      const counted = await node.metric('interop', 'audit_emitted_total', 'sink="file"')
-      return counted > 0 ? 'counted' : /audit lines go to no file/.exec(node.output())?.[0]
-    })
-    assert.equal(said, 'audit lines go to no file')
-  },
-)
+acceptance('outside: amnesia says that it writes no audit file', { finding: 'seed-coverage 26' }, async (world) => {
+  const config = `[interop.audit]\nsink = "file"\n${GITHUB}`
+  const node = await world.startNode({ config, args: ['--amnesia'], env: { HOOK_SECRET: 'a secret of the sender' } })
+  const hook = { secret: 'a secret of the sender', event: 'push', delivery: 'd-1', body: '{}' }
+  assert.equal((await sendWebhook(node, hook)).status, 202)
+  const said = await world.eventually(async () => {
+    const counted = await node.metric('interop', 'audit_emitted_total', 'sink="file"')
+    return counted > 0 ? 'counted' : /audit lines go to no file/.exec(node.output())?.[0]
+  })
+  assert.equal(said, 'audit lines go to no file')
+})
 
-acceptance(
-  'outside: a webhook whose signature is wrong is not told of capabilities',
-  { finding: 'judges 5' },
-  async (world) => {
-    const node = await world.startNode({ config: GITHUB, env: { HOOK_SECRET: 'a secret of the sender' } })
-    const answer = await sendWebhook(node, { secret: 'another', event: 'push', delivery: 'd-1', body: '{}' })
-    const { title, detail } = json(answer) as { title: string; detail: string }
-    assert.deepEqual([answer.status, detail], [401, 'The signature does not match the body.'])
-    assert.match(title, /signature/)
-  },
-)
+acceptance('outside: a wrong signature is not told of capabilities', { finding: 'judges 5' }, async (world) => {
+  const node = await world.startNode({ config: GITHUB, env: { HOOK_SECRET: 'a secret of the sender' } })
+  const answer = await sendWebhook(node, { secret: 'another', event: 'push', delivery: 'd-1', body: '{}' })
+  const { title, detail } = json(answer) as { title: string; detail: string }
+  assert.deepEqual([answer.status, detail], [401, 'The signature does not match the body.'])
+  assert.match(title, /signature/)
+})
 
-acceptance(
-  'outside: the three headers of Svix are those of Standard Webhooks',
-  { finding: 'judges 5' },
-  async (world) => {
-    const key = Buffer.alloc(32, 7)
-    const config = '[interop.providers.standard]\nenabled = true\nsecrets = [{ env = "HOOK_SECRET" }]\n'
-    const node = await world.startNode({ config, env: { HOOK_SECRET: `whsec_${key.toString('base64')}` } })
-    const send = async (family: string, id: string, signedId = id) => {
-      const time = String(Math.floor(Date.now() / 1000))
-      const signature = createHmac('sha256', key).update(`${signedId}.${time}.{}`).digest('base64')
-      const named = { [`${family}-id`]: id, [`${family}-timestamp`]: time, [`${family}-signature`]: `v1,${signature}` }
-      const headers = { 'content-type': 'application/json', ...named }
-      return await node.request('interop', '/webhooks/standard', { method: 'POST', headers, body: '{}' })
-    }
-    assert.equal((await send('webhook', 'm-1')).status, 202)
-    assert.equal((await send('svix', 'm-2')).status, 202)
-    assert.equal((await send('svix', 'm-3', 'm-4')).status, 401)
-  },
-)
+acceptance('outside: headers named by Svix are taken', { finding: 'judges 5' }, async (world) => {
+  const key = Buffer.alloc(32, 7)
+  const config = '[interop.providers.standard]\nenabled = true\nsecrets = [{ env = "HOOK_SECRET" }]\n'
+  const node = await world.startNode({ config, env: { HOOK_SECRET: `whsec_${key.toString('base64')}` } })
+  const send = async (family: string, id: string, signedId = id) => {
+    const time = String(Math.floor(Date.now() / 1000))
+    const signature = createHmac('sha256', key).update(`${signedId}.${time}.{}`).digest('base64')
+    const named = { [`${family}-id`]: id, [`${family}-timestamp`]: time, [`${family}-signature`]: `v1,${signature}` }
+    const headers = { 'content-type': 'application/json', ...named }
+    return await node.request('interop', '/webhooks/standard', { method: 'POST', headers, body: '{}' })
+  }
+  assert.equal((await send('webhook', 'm-1')).status, 202)
+  assert.equal((await send('svix', 'm-2')).status, 202)
+  assert.equal((await send('svix', 'm-3', 'm-4')).status, 401)
+})
 
-acceptance('outside: an item without a name is not called by an empty one', { finding: 'judges 2' }, async (world) => {
+acceptance('outside: an item without an id has no empty one', { finding: 'judges 2' }, async (world) => {
   const node = await world.startNode()
   const body = JSON.stringify({ payload: { items: [{ kind: 'name', prev: null, owner: 'me' }] } })
   const headers = { 'content-type': 'application/json' }

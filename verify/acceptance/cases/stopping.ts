@@ -191,7 +191,7 @@ acceptance(
 )
 
 acceptance(
-  'stopping: a webhook and a put that are under way are answered, though the rest of them comes later',
+  'stopping: a webhook and a put under way are answered, though the rest comes later',
   { finding: 'seed-coverage 1' },
   async (world) => {
     for (let attempt = 1; ; attempt += 1) {

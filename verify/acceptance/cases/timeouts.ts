@@ -6,7 +6,7 @@ import { acceptance } from '../case.ts'
 import { TestServer } from '../servers.ts'
 
 acceptance(
-  'timeouts: a body that stops is the fault of its client at the shipped limits: 408, counted once',
+  'timeouts: a body that stops is the fault of its client: 408, counted once',
   { finding: 'seed-coverage 11' },
   async (world) => {
     const node = await world.startNode()

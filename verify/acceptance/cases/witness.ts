@@ -66,7 +66,7 @@ const LOSSES: readonly { readonly what: string; readonly lose: (directory: strin
 
 for (const { what, lose } of LOSSES)
   acceptance(
-    `witness: interop takes nothing after a clean stop when its journal ${what}`,
+    `witness: after a stop interop takes nothing when its journal ${what}`,
     { finding: 'attack R3', ...LIMITS },
     async (world) => {
       const node = await startTakingWebhooks(world)
@@ -113,7 +113,7 @@ async function checkpointOf(node: RunningNode): Promise<{ readonly size: number;
 }
 
 acceptance(
-  'witness: a registry whose directory was put back from an older copy signs nothing',
+  'witness: a registry put back from an older copy signs nothing',
   { finding: 'attack R5', limitMs: 180_000 },
   async (world) => {
     const node = await world.startNode()
