@@ -5,8 +5,7 @@ import { DENY_REASONS } from '@cairn/wire'
 import { Capture } from '../test/capture.ts'
 import { CommandArguments } from './command.ts'
 import { EXIT_CODES, exitCodeOf } from './exit-codes.ts'
-import { nextSteps } from './next-steps.ts'
-import { Printer } from './print.ts'
+import { nextSteps, Printer } from './print.ts'
 
 function given(...options: string[]): CommandArguments {
   return new CommandArguments([], new Map(options.map((option) => [option, ['']])))

@@ -1,4 +1,4 @@
-/** `GET /webhooks`: who is let in, where the secrets in use are, and what becomes of what is sent. No secret is told. */
+/** What an operator asks: the audit, the webhooks that are let in, and that what the journal lost is given up. */
 import { json, type RouteTable, route } from '@cairn/http'
 import { z } from 'zod'
 import type { InteropConfig } from '../config.ts'

@@ -11,8 +11,7 @@ import type { ApprovedAnswer, Command } from '../domain/commands.ts'
 import type { VersionSummary } from '../domain/ledger.ts'
 import { noSuchProposal, refusal } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { NO_STORE, proposalParams, type RegistryRequestContext } from './params.ts'
-import { askCommitter, bodyOf, writeErrors } from './writing.ts'
+import { askCommitter, bodyOf, NO_STORE, proposalParams, type RegistryRequestContext, writeErrors } from './params.ts'
 
 interface CheckedSignature {
   readonly algorithm: SignatureAlgorithm

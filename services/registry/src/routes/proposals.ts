@@ -10,8 +10,15 @@ import type { Command, ProposedAnswer } from '../domain/commands.ts'
 import type { PendingProposal } from '../domain/ledger.ts'
 import { needsStorage, noSuchProposal } from '../errors.ts'
 import type { RegistryParts } from '../parts.ts'
-import { NO_STORE, proposalParams, type RegistryRequestContext, version } from './params.ts'
-import { askCommitter, bodyOf, writeErrors } from './writing.ts'
+import {
+  askCommitter,
+  bodyOf,
+  NO_STORE,
+  proposalParams,
+  type RegistryRequestContext,
+  version,
+  writeErrors,
+} from './params.ts'
 
 const PAGE_MAX = 1000
 const PAGE_DEFAULT = 100
