@@ -65,6 +65,8 @@ export interface StartOptions {
   readonly under?: readonly [string, ...string[]]
   /** In a group of processes of its own, as a shell would start it. */
   readonly isGroup?: boolean
+  /** After this it is killed, so that a test that waits in vain says so. */
+  readonly limitMs?: number
 }
 
 export class RunningNode {
@@ -75,7 +77,7 @@ export class RunningNode {
 
   constructor(
     directory: string,
-    { args = [], environment = {}, under = [process.execPath], isGroup = false }: StartOptions,
+    { args = [], environment = {}, under = [process.execPath], isGroup = false, limitMs = WAIT_MS }: StartOptions,
   ) {
     const [program, ...first] = under
     this.process = spawn(program, [...first, LAUNCHER, 'start', ...args], {
@@ -83,7 +85,7 @@ export class RunningNode {
       env: { PATH: process.env['PATH'], ...NO_LAME_DUCK, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: isGroup,
-      timeout: WAIT_MS,
+      timeout: limitMs,
       killSignal: 'SIGKILL',
     })
     this.stdout = new Lines(this.process.stdout!)

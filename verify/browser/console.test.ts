@@ -16,6 +16,9 @@ const PICTURES = new URL('../../docs/images/console/', import.meta.url)
 const isPicturing = process.env['CAIRN_PICTURES'] === 'write'
 /** How long a busy machine may take to draw. */
 const TIMEOUT_MS = 30_000
+/** One node serves every test here, also where each takes long. */
+const NODE_LIMIT_MS = 300_000
+const LONG_NAME = 'the-handbook-of-everything-a-department-does@2027.01.15-candidate'
 const RIGHT_TO_LEFT = '\u202e'
 
 let home: Home
@@ -29,6 +32,9 @@ before(async () => {
   if (program === undefined) return
   home = await Home.make()
   portBase = await freePorts(7)
+  const source = await cairn('hook', 'add', 'github', '--generate', '--secret-file', 'github.secret')
+  const rules = '[interop]\nrules = [{ provider = "github", event = "push", then = "mailbox:deploys" }]\n'
+  await writeFile(`${home.path}/cairn.toml`, source + rules)
   await start()
   browser = await openChromium(program)
   origin = `http://localhost:${portBase}`
@@ -36,7 +42,26 @@ before(async () => {
   await writeFile(`${home.path}/site/index.html`, '<!doctype html><h1>Hello</h1>')
   await writeFile(`${home.path}/site/css/style.css`, 'h1 { color: navy }')
   address = (await cairn('put', '-q', 'site')).trim()
+  await fill()
 })
+
+/** Something for every page to show: names long and short, what waits for a signature, webhooks taken and refused. */
+async function fill(): Promise<void> {
+  await cairn('publish', 'site', 'site@live')
+  await cairn('publish', 'site/css', LONG_NAME)
+  await cairn('name', 'propose', 'manual@2.0', address, '--note', 'The second edition')
+  await cairn('hook', 'test', 'github', '--event', 'push')
+  const forged = await fetch(`http://127.0.0.1:${portBase + 5}/webhooks/github`, {
+    method: 'POST',
+    headers: {
+      'x-hub-signature-256': `sha256=${'0'.repeat(64)}`,
+      'x-github-event': 'push',
+      'x-github-delivery': 'forged',
+    },
+    body: '{}',
+  })
+  assert.equal(forged.status, 401)
+}
 
 after(async () => {
   if (program === undefined) return
@@ -45,7 +70,7 @@ after(async () => {
 })
 
 async function start(): Promise<void> {
-  node = home.start({ args: ['--port-base', String(portBase)] })
+  node = home.start({ args: ['--port-base', String(portBase)], limitMs: NODE_LIMIT_MS })
   await node.ready()
 }
 
@@ -183,7 +208,7 @@ test('a proposal is reviewed, signed with a key file, committed, and its proof v
   await watched.page.getByText('This is the key of mallory, which is not asked for; local can sign.').waitFor()
   await review.getByLabel('Key file of a signer').setInputFiles(`${home.path}/.cairn/registry/signer.key`)
   await review.getByRole('button', { name: 'Commit site@1.0' }).click()
-  await watched.page.getByText('Committed as version 1').waitFor()
+  await watched.page.getByText(/^Committed as version \d+$/).waitFor()
   await watched.show('names/site@1.0')
   await watched.page.getByRole('button', { name: 'Check the proof here' }).click()
   await watched.page.getByText('Proved in this page').waitFor()
