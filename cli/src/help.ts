@@ -30,7 +30,7 @@ export function renderHelp(topic: string, width?: number): string {
 /** The first words of commands, by what a user is about to do. */
 const GROUPS: readonly { readonly title: string; readonly words: readonly string[] }[] = [
   { title: 'Store and fetch', words: ['publish', 'put', 'get', 'ls', 'diff', 'rm', 'hash', 'resolve', 'providers'] },
-  { title: 'Names', words: ['name', 'registry', 'verify-proof'] },
+  { title: 'Names', words: ['name', 'registry', 'verify-proof', 'verify'] },
   { title: 'Webhooks', words: ['hook', 'mailbox', 'audit', 'interop'] },
   { title: 'Map tiles', words: ['pack'] },
   {
@@ -82,18 +82,25 @@ on, such as \`hook tail\`, print one for each thing they tell. \`cli/test/screen
 - \`warnings\`, \`next\`: sentences, and command lines that make sense now.`
 
 /** An option or operand of so many commands is explained once on the page. */
-const SHARED_BY = 3
+const SHARED_BY = 2
 
 /** The page of commands, in Markdown. */
 export function renderCommands(): string {
   const rowsOf = (command: CommandRow) => [...operandRows(command), ...command.options.map(optionRow)]
   const line = ([what, does]: readonly [string, string]): string => `- \`${what}\`: ${does}`
   const uses = Object.entries(Object.groupBy(COMMANDS.flatMap(rowsOf).map(line), (text) => text))
-  const shared = uses.flatMap(([text, times = []]) => (times.length < SHARED_BY ? [] : [text]))
+  const label = (text: string): string => text.slice(2, text.indexOf(': '))
+  // Of those of one name the most used one: "as above" means one thing.
+  const most = new Map(
+    uses.toSorted(([, a = []], [, b = []]) => a.length - b.length).map(([text]) => [label(text), text]),
+  )
+  const shared = uses.flatMap(([text, { length = 0 } = []]) =>
+    length >= SHARED_BY && most.get(label(text)) === text ? [text] : [],
+  )
   const entry = (command: CommandRow): string => {
     const own = rowsOf(command).map(line)
     const told = own.filter((text) => !shared.includes(text))
-    const further = own.filter((text) => shared.includes(text)).map((text) => text.slice(2, text.indexOf(': ')))
+    const further = own.filter((text) => shared.includes(text)).map(label)
     const seeAbove = further.length === 0 ? [] : [`- ${further.join(', ')}: as above.`]
     return [`**\`${usageOf(command)}\`** ${command.summary}`, ...told, ...seeAbove].join('\n')
   }

@@ -7,6 +7,7 @@ import { mustBeNew, writeFileWhole } from './local-files.ts'
 import { connectionFlags, formatInstant, formatItems, formatRows } from './registry-format.ts'
 import { readPin } from './registry-pins.ts'
 import { type RegistryConnection, withRegistry } from './registry-service.ts'
+import { treesBeside, writeTrees } from './tree-listing.ts'
 
 const LIMIT_DEFAULT = 20
 /** What the registry lists at once. */
@@ -18,14 +19,27 @@ export const show: CommandHandler = async (context) => {
   const name = parseName(given.operands[0] ?? '')
   const at = versionOf(context, 'at')
   const proofPath = given.text('proof')
-  if (proofPath !== undefined) await mustBeNew(proofPath)
+  const treesPath = treesPathOf(given)
+  for (const path of [proofPath, treesPath]) if (path !== undefined) await mustBeNew(path)
   return await withRegistry(context, async (registry) => {
     const found = await registry.client.name(name, at, registry.call())
     if (proofPath !== undefined) await writeProof(context, registry, { name, at, found }, proofPath)
     if (found === undefined) throw nameNotFound(name, at)
+    if (treesPath !== undefined) await writeTrees(context, found.item.manifest, treesPath)
     const artifact = await artifactOf(registry, found.version)
     return outcomeOf(context, found, artifact, proofPath)
   })
+}
+
+/** Beside the proof, where they are asked for. */
+function treesPathOf(given: CommandContext['given']): string | undefined {
+  if (!given.has('trees')) return undefined
+  const proofPath = given.text('proof')
+  if (proofPath === undefined)
+    throw new CairnError('Malformed', '--trees writes a file beside the proof: name that with --proof FILE.', {
+      code: 'usage',
+    })
+  return treesBeside(proofPath)
 }
 
 function outcomeOf(

@@ -136,7 +136,6 @@ test('what other tools call it is answered with what it is called here', () => {
   for (const word of ['add', 'upload', 'cp', 'sync', 'pin']) assert.match(said(word, 'x'), /cairn calls that put/)
   for (const word of ['cat', 'fetch', 'download']) assert.match(said(word, 'x'), /cairn calls that get/)
   assert.match(said('remove', 'x'), /cairn calls that rm/)
-  assert.match(said('verify', 'x'), /did you mean cairn verify-proof/)
   for (const word of ['version']) assert.match(said(word), /did you mean cairn --version\?/)
   for (const option of ['-v', '-V']) assert.match(said('put', 'x', option), /did you mean --version\?/)
   for (const option of ['-v', '-V']) assert.match(said(option), /did you mean --version\?/)

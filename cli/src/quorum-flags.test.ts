@@ -10,7 +10,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   'name review': ['trust'],
   'name approve': ['key', 'trust', 'yes'],
   'name commit': [],
-  'name show': ['at', 'proof'],
+  'name show': ['at', 'proof', 'trees'],
   'name log': ['limit', 'before'],
   'registry signers': [],
   'registry rotate': ['note'],

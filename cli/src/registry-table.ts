@@ -151,6 +151,7 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
         value: 'FILE',
         does: 'Write the proof of it, for `cairn verify-proof`; with --at, of the version that said so.',
       },
+      { name: 'trees', does: 'Write what its directories list to FILE.trees beside the proof, for `cairn verify`.' },
     ],
     examples: [{ line: 'cairn name show site@1.0 --proof site.proof', does: 'for a reader who trusts no server' }],
     load: async () => (await import('./name-history.ts')).show,
@@ -239,5 +240,26 @@ export const REGISTRY_COMMANDS: readonly CommandRow[] = [
       { line: 'cairn verify-proof site.proof --trust trust.json', does: 'the exit code is 0 only if verified' },
     ],
     load: async () => (await import('./verify-proof.ts')).verify,
+  },
+  {
+    name: 'verify',
+    summary: 'Verify offline that a file or directory is what a name stands for.',
+    operands: [PATH],
+    options: [
+      {
+        name: 'proof',
+        value: 'FILE',
+        does: 'The proof of the name; FILE.trees beside it, if there, names the files that differ.',
+      },
+      { name: 'name', value: 'NAME', does: 'The name, where the proof is of a version that gave several.' },
+      ...TRUST,
+    ],
+    examples: [
+      {
+        line: 'cairn verify ./app --proof app.proof --trust trust.json',
+        does: 'the exit code is 4 if anything differs',
+      },
+    ],
+    load: async () => (await import('./verify.ts')).verify,
   },
 ]

@@ -45,7 +45,6 @@ const BY_WORD: Readonly<Record<string, string>> = {
   sync: 'cairn calls that put: run again, it sends only what is missing',
   ui: 'there is no page yet; the API is shown at /api of the node, whose URL cairn status prints',
   upload: 'cairn calls that put',
-  verify: 'did you mean cairn verify-proof, cairn registry verify or cairn audit verify?',
   version: 'did you mean cairn --version?',
   'name list': 'cairn name log lists every name as it was given its meaning, newest first',
   'name ls': 'cairn name log lists every name as it was given its meaning, newest first',

@@ -66,9 +66,17 @@ function screenOf({ verdict, origin, says, checked, unchecked }: VerificationRep
   ])
 }
 
-export const verify: CommandHandler = async (context) => {
-  const { given, terminal } = context
-  const path = given.operands[0] ?? ''
+export interface ExaminedProof {
+  readonly path: string
+  readonly proof: { readonly content: Proof; readonly origin: string }
+  readonly verdict: Verdict
+}
+
+export const verify: CommandHandler = async (context) =>
+  await outcomeOf(context, await examineProof(context, context.given.operands[0] ?? ''))
+
+/** What the proof in this file is worth, by `--trust`, else by what was remembered of its log. */
+export async function examineProof({ given, terminal }: CommandContext, path: string): Promise<ExaminedProof> {
   const bytes = await readWhole(path)
   const trustPath = given.text('trust')
   const trust = trustPath === undefined ? undefined : parseTrust(await readWhole(trustPath))
@@ -80,11 +88,11 @@ export const verify: CommandHandler = async (context) => {
     ...(pin === undefined ? {} : { pin }),
     ...(maxAge === undefined ? {} : { maxCheckpointAgeMs: parseDuration(maxAge) }),
   })
-  return await outcomeOf(context, path, proof, verdict)
+  return { path, proof, verdict }
 }
 
 /** Whatever is wrong with the file, it proves nothing. */
-function readProof(path: string, bytes: Uint8Array): { readonly content: Proof; readonly origin: string } {
+function readProof(path: string, bytes: Uint8Array): ExaminedProof['proof'] {
   try {
     const content = parseProof(bytes)
     return { content, origin: parseCheckpoint(parseNote(content.checkpoint).text).origin }
@@ -94,12 +102,12 @@ function readProof(path: string, bytes: Uint8Array): { readonly content: Proof; 
   }
 }
 
-async function outcomeOf(
+/** What is said of it; of a proof that is verified, its checkpoint is remembered. */
+export async function outcomeOf(
   { terminal }: CommandContext,
-  path: string,
-  { origin, content }: { readonly origin: string; readonly content: Proof },
-  verdict: Verdict,
+  { path, proof, verdict }: ExaminedProof,
 ): Promise<CommandOutcome> {
+  const { origin } = proof
   if (verdict.kind === 'refused') {
     const { code, detail } = verdict
     const examined: VerificationReport = { verdict: 'refused', origin, says: undefined, checked: [], unchecked: [] }
@@ -113,8 +121,9 @@ async function outcomeOf(
   if (verdict.kind === 'consistent') {
     return { ...outcome, next: [`npx cairn verify-proof ${path} --trust FILE`, 'npx cairn registry trust -o FILE'] }
   }
-  const pin = { ...verdict.pin, checkpoint: new TextDecoder().decode(content.checkpoint) }
-  const pinned = await storePin(terminal.environment, pin)
+  const { pin } = verdict
+  const checkpoint = new TextDecoder().decode(proof.content.checkpoint)
+  const pinned = await storePin(terminal.environment, { ...pin, checkpoint })
   return { ...outcome, message: `${says}; remembered in ${pinned}: size ${pin.size}` }
 }
 

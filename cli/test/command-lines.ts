@@ -15,6 +15,7 @@ const NODELESS: readonly string[] = [
   'token reset',
   'key new',
   'verify-proof',
+  'verify',
   'pack verify',
   'hook add',
   'completion',

@@ -55,7 +55,7 @@ const RUNS: Readonly<Record<string, { readonly args: readonly string[]; readonly
   completion: { args: ['bash'], data: /^_cairn\(\) \{[\s\S]*complete -o default -F _cairn cairn\n$/ },
 }
 
-/** Those with tests of their own: below, in storing.test.ts, publish.test.ts, review.test.ts, key.test.ts, verify-proof.test.ts, registry-story.test.ts, registry-adopt.test.ts, backup.test.ts, bridges.test.ts, lost-journal.test.ts and packs.test.ts. */
+/** Those with tests of their own: below, in storing.test.ts, publish.test.ts, review.test.ts, key.test.ts, verify-proof.test.ts, verify.test.ts, registry-story.test.ts, registry-adopt.test.ts, backup.test.ts, bridges.test.ts, lost-journal.test.ts and packs.test.ts. */
 const ELSEWHERE: readonly string[] = [
   'start',
   'stop',
@@ -68,6 +68,7 @@ const ELSEWHERE: readonly string[] = [
   'publish',
   'key new',
   'verify-proof',
+  'verify',
   ...['propose', 'approve', 'review', 'commit', 'show', 'log'].map((verb) => `name ${verb}`),
   ...['add', 'tail', 'test', 'replay'].map((verb) => `hook ${verb}`),
   ...['lease', 'ack', 'nack'].map((verb) => `mailbox ${verb}`),

@@ -128,6 +128,9 @@ async function naming(stage: ScreenStage): Promise<void> {
   await stage.show(['verify-proof', stage.path('site.proof'), '--trust', stage.path('trust.json')], {
     title: 'verify-proof',
   })
+  const proved = ['--proof', stage.path('site.proof'), '--trust', stage.path('trust.json')]
+  await stage.show(['verify', stage.path('site'), ...proved], { title: 'verify' })
+  await stage.show(['verify', stage.path('old.txt'), ...proved], { title: 'verify another file' })
   await stage.show(['registry', 'verify', '--trust', stage.path('trust.json')])
   const set = JSON.parse(await stage.told('registry', 'signers')) as { signers: object[] }
   const alice = JSON.parse(await stage.told('key', 'new', stage.path('bob.key'), '--id', 'bob')) as object

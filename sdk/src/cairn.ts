@@ -179,7 +179,8 @@ export class Cairn {
     options?: DiffOptions,
   ): Promise<readonly TreeChange[]> {
     const addressIn = (text: string | undefined) => (text === undefined ? undefined : parseAddress(text))
-    return await diffTrees(this.#storage, addressIn(before), addressIn(after), options)
+    const read = async (address: string) => await readTree(this.#storage, address, options)
+    return await diffTrees(read, addressIn(before), addressIn(after), options)
   }
 
   /** What `name:…` or `b3:…` means; with a trust file or a pin, proved. */

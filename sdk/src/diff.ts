@@ -5,8 +5,7 @@
  */
 import { CairnError, isKind } from '@cairn/kernel'
 import type { Address, TreeEntry } from '@cairn/wire'
-import type { Connection } from './connection.ts'
-import { readTree, type TreeOptions } from './tree.ts'
+import type { TreeOptions } from './tree.ts'
 
 export interface TreeChange {
   /** From the root, without a leading slash; empty where an address is no directory. */
@@ -25,14 +24,17 @@ export type DiffOptions = Pick<TreeOptions, 'signal'> & {
 const ENTRIES_MAX = 1_000_000
 const DEPTH_MAX = 128
 
+/** What a directory lists; `Malformed` with the code `not_a_tree` where the address is of none. */
+export type ReadTree = (address: Address) => readonly TreeEntry[] | Promise<readonly TreeEntry[]>
+
 /** Files and links that were added, removed or changed, by path; each side may be absent. */
 export async function diffTrees(
-  connection: Connection,
+  read: ReadTree,
   before: Address | undefined,
   after: Address | undefined,
-  options: DiffOptions = {},
+  options: Pick<DiffOptions, 'entriesMax'> = {},
 ): Promise<readonly TreeChange[]> {
-  const diff = new TreeDiff(connection, options)
+  const diff = new TreeDiff(read, options)
   if (before !== after) await diff.compare('', await diff.root(before), await diff.root(after), 0)
   return diff.changes
 }
@@ -41,12 +43,12 @@ type Side = readonly TreeEntry[] | undefined
 
 class TreeDiff {
   readonly changes: TreeChange[] = []
-  readonly #connection: Connection
-  readonly #options: DiffOptions
+  readonly #read: ReadTree
+  readonly #options: Pick<DiffOptions, 'entriesMax'>
   #entries = 0
 
-  constructor(connection: Connection, options: DiffOptions) {
-    this.#connection = connection
+  constructor(read: ReadTree, options: Pick<DiffOptions, 'entriesMax'>) {
+    this.#read = read
     this.#options = options
   }
 
@@ -54,7 +56,7 @@ class TreeDiff {
   async root(address: Address | undefined): Promise<Side> {
     if (address === undefined) return undefined
     try {
-      return await readTree(this.#connection, address, this.#options)
+      return await this.#read(address)
     } catch (error) {
       if (!isKind(error, 'Malformed') || error.code !== 'not_a_tree') throw error
       return [{ name: '', kind: 'file', id: address, size: 0 }]
@@ -84,7 +86,7 @@ class TreeDiff {
   }
 
   async #below(entry: TreeEntry | undefined): Promise<Side> {
-    return entry?.kind === 'tree' ? await readTree(this.#connection, entry.id, this.#options) : undefined
+    return entry?.kind === 'tree' ? await this.#read(entry.id) : undefined
   }
 }
 

@@ -27,7 +27,7 @@ export {
 export type { Address, TreeEntry } from '@cairn/wire'
 export { Cairn, type CairnOptions, type EventsOptions, type ResolveOptions, type ServiceEvent } from './cairn.ts'
 
-export type { DiffOptions, TreeChange } from './diff.ts'
+export { type DiffOptions, diffTrees, type TreeChange } from './diff.ts'
 
 export type { GetOptions, GetProgress } from './get.ts'
 export type { Fetch } from './http.ts'

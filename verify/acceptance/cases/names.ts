@@ -1,5 +1,6 @@
 /** Names as people use them: published with one command, reviewed before they are signed, fixed where they are releases. */
 import assert from 'node:assert/strict'
+import { chmod, rm } from 'node:fs/promises'
 import { itemHash, type NameItem } from '@cairn/names'
 import { acceptance } from '../case.ts'
 import type { RunningNode } from '../node.ts'
@@ -97,5 +98,42 @@ acceptance(
     assert.equal((await node.cairn('name', 'approve', id, ...trust, '--yes')).code, 0)
     assert.equal((await node.cairn('name', 'commit', id)).code, 0)
     assert.match((await node.cairn('name', 'show', 'site@live')).out, new RegExp(`manifest +${second}\n`))
+  },
+)
+
+acceptance(
+  'names: a download is verified offline, and every file that differs is named',
+  { finding: 'newcomer B' },
+  async (world) => {
+    const node = await world.startNode()
+    await world.write('app/data', 'as released')
+    await world.write('app/lost', 'as released')
+    await chmod(await world.write('app/run', '#!/bin/sh'), 0o755)
+    await publish(node, world.path('app'), 'app@1.0')
+    const evidence = [
+      ['registry', 'trust', '-o', world.path('trust.json')],
+      ['name', 'show', 'app@1.0', '--proof', world.path('app.proof'), '--trees'],
+      ['get', 'app@1.0', '-o', world.path('got')],
+    ]
+    for (const command of evidence) assert.equal((await node.cairn(...command)).code, 0, command.join(' '))
+    await node.stop()
+    const verify = [
+      'verify',
+      world.path('got'),
+      '--proof',
+      world.path('app.proof'),
+      '--trust',
+      world.path('trust.json'),
+    ]
+    const whole = await world.cairn(verify)
+    assert.equal(whole.code, 0, whole.err)
+    await world.write('got/data', 'as releasee')
+    await world.write('got/more', '')
+    await rm(world.path('got/lost'))
+    await chmod(world.path('got/run'), 0o644)
+    const { code, err } = await world.cairn(verify)
+    assert.equal(code, 4, err)
+    for (const sentence of ['data has other bytes', 'lost is missing', 'more is not part of', 'run is not executable'])
+      assert.ok(err.includes(`${world.path('got')}/${sentence}`), err)
   },
 )
