@@ -1,6 +1,8 @@
 /** A token is shown only to the server it is for: by every command, whatever answers there. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -155,6 +157,25 @@ test('the node of the directory is shown its token at its own ports, named or no
   // It is asked first whether it wants one.
   const named = ['--node', urlOf('storage'), '--token-file', join(data, 'admin.token')]
   assert.equal((await cairn(['put', '-q', path('file'), ...named])).code, 0)
+})
+
+test('a node that does not say in time which ports are its own is called slow, and is shown nothing', async () => {
+  const data = path('slow')
+  await mkdir(data, { mode: 0o700 })
+  await writeFile(join(data, 'admin.token'), `${TOKEN}\n`)
+  await using listener = await Listener.open((request) =>
+    request.url === '/version' ? { status: 200, body: '{"service":"storage"}' } : UNAUTHORIZED,
+  )
+  const silent = createServer().listen(join(data, 'admin.sock'))
+  await once(silent, 'listening')
+  try {
+    const { code, words } = await cairn(['put', path('file'), '--node', listener.url], data)
+    assert.equal(code, 6, words)
+    assert.match(words, /did not answer in time/)
+    assert.equal(listener.with(TOKEN), undefined)
+  } finally {
+    silent.close()
+  }
 })
 
 test('the services of a node elsewhere are not looked for on this machine', async () => {
