@@ -287,7 +287,9 @@ export class Campaign implements AsyncDisposable {
 
   /** An index file that was damaged when the node started is told of: in the log, or in a metric. */
   async #mustBeSaid(standing: readonly Wound[]): Promise<void> {
-    const due = standing.filter(({ path, what }) => INDEX_FILE.test(path) && !what.includes('older'))
+    // What is gone is only counted, and a start that refused took its counters with it.
+    const untold = this.#saidInRefusal === '' ? /older/ : /older|^deleted$/
+    const due = standing.filter(({ path, what }) => INDEX_FILE.test(path) && !untold.test(what))
     if (due.length === 0) return
     // A service beside the one that refused may have told of it, and made it anew.
     if (/"level":"(?:warn|error)"[^\n]*\bindex\b/.test(this.#saidInRefusal)) return
