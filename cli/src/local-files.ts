@@ -114,6 +114,7 @@ class LocalTree {
       else this.#skip(path, `${why}; --links=follow stores what it leads to`)
       return
     }
+    // What cannot be looked at is left out below, by name.
     const found = await stat(path).catch(() => undefined)
     if (found?.isFile() === true) yield await fileEntry(name, path, constants.O_RDONLY)
     else if (found?.isDirectory() !== true) this.#skip(path, 'it leads to no file or directory')
@@ -318,6 +319,7 @@ export async function writeDirectory(path: string, fill: (writer: DirectoryWrite
   } catch (error) {
     throw unwritable(path, error)
   } finally {
+    // Another fetch into the same place may have files there still.
     await rmdir(part).catch(() => undefined)
   }
 }

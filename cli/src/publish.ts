@@ -171,6 +171,7 @@ async function urlsOf(
   address: Address,
   kind: StoredPath['kind'],
 ): Promise<string[]> {
+  // The name is committed: where it can be read is told if it can be found out, and is no failure if not.
   const edge = await findService(context, 'edge').catch(() => undefined)
   if (edge === undefined) return []
   // The edge asks the index, which hears of a commit a moment later; asked for the newest, it looks.

@@ -1,5 +1,5 @@
 /**
- * What a directory lists, in a file beside the proof of its name, so that whoever compares a copy can say which files
+ * What a directory lists, in a file beside the proof of its name, so that a comparison of a copy can say which files
  * differ. It needs no trust: a line for each directory, its tree in base64url, and a tree is believed for its address.
  */
 import { CairnError, isKind } from '@cairn/kernel'

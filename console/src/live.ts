@@ -77,6 +77,7 @@ class Live extends EventTarget {
     if (this.#isRunning) return
     this.#isRunning = true
     this.#stop = new AbortController()
+    // It catches what a try ends with itself, and never ends otherwise than by `stop`.
     this.#follow(this.#stop.signal).catch(() => undefined)
   }
 

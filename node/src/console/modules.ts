@@ -132,7 +132,7 @@ class Collector {
     return await realpath(posix.join(folder, exported(manifest, `.${rest}`, specifier)))
   }
 
-  /** `NAME/PATH`, where the name is the package's; the same file is the same module, whoever imports it. */
+  /** `NAME/PATH`, where the name is the package's; the same file is the same module for every importer. */
   async #pathFor(file: string): Promise<string> {
     const known = this.#paths.get(file)
     if (known !== undefined) return known

@@ -17,7 +17,7 @@ export class ConsolePage {
 
   /** Reads the files ahead of the browser, while that starts. */
   prepare(): void {
-    // Whoever opens the page is told why they cannot be read.
+    // A request for the page reads them again, and says why they cannot be read.
     this.#read().catch(() => undefined)
   }
 

@@ -223,7 +223,7 @@ export class SharedLookups<T> {
     return this.#open.size
   }
 
-  /** The answer of the flight under way for `key`, or of a new one within the bounds of whoever begins it. */
+  /** The answer of the flight under way for `key`, or of a new one within the bounds of its first caller. */
   async join(key: string, bounds: LookupBounds, start: (bounds: Required<LookupBounds>) => Promise<T>): Promise<T> {
     for (;;) {
       const joined = this.#open.get(key)
@@ -256,7 +256,7 @@ export class SharedLookups<T> {
       return signal === undefined ? await flight.result : await abortable(signal, flight.result)
     } finally {
       flight.waiting -= 1
-      // Nobody is left. Whoever comes now begins a new flight instead of joining one that is being aborted.
+      // No caller is left. The next one begins a new flight instead of joining one that is being aborted.
       if (flight.waiting === 0 && this.#forget(flight)) flight.cancel.abort()
     }
   }

@@ -75,7 +75,7 @@ class DiskWorkPool {
   async #serve(context: TaskContext, lane: Lane): Promise<void> {
     const handle = async (item: DiskWorkItem, job: Job<DiskWorkItem, unknown>): Promise<unknown> => {
       const output = await item()
-      // Whoever asked has left or run out of time: nobody else would let go of what was read for them.
+      // The caller has left or run out of time: only this releases what was read for it.
       if (job.ended) disposeOutput(output)
       return output
     }

@@ -283,7 +283,7 @@ acceptance('cli: get writes through no link that was laid out for it', { finding
   const address = await node.put('what was asked for')
   const victim = await world.write('victim', 'as it was')
   await mkdir(world.path('out'))
-  // Whoever knows the number of the process knew the name of the file that it was about to write.
+  // The number of the process gave away the name of the file that it was about to write.
   const script = 'ln -s "$1" "out/.copy.cairn-$$" && shift && exec "$@"'
   const get = [process.execPath, join(world.tree, 'cli/bin/cairn.js'), 'get', address, '-o', 'out/copy']
   const child = spawn('sh', ['-c', script, 'sh', victim, ...get, '--data', node.data], {

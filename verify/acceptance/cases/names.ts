@@ -51,7 +51,7 @@ acceptance('names: a release is given no second meaning', { finding: 'newcomer B
     assert.deepEqual([code, error?.code], [8, 'ReleaseFixed'], command.join(' '))
     assert.match(next.join('\n'), /^npx cairn publish \S+ NAME/, command.join(' '))
   }
-  // Whoever speaks to the registry without the command line is refused by the registry itself.
+  // A client without the command line is refused by the registry itself.
   const shown = JSON.parse((await node.cairn('name', 'show', 'app@1.0', '--json')).out) as Envelope<{ item: NameItem }>
   const { item } = shown.result
   for (const kind of [{ mutable: true }, {}]) {

@@ -1,4 +1,4 @@
-/** `node run-suite.ts FOLDER BASE [TEST…]`, forked: one run of the suite, its verdicts sent to whoever forked it. */
+/** `node run-suite.ts FOLDER BASE [TEST…]`, forked: one run of the suite, its verdicts sent to its parent. */
 import { registerHooks } from 'node:module'
 import { runHere } from './suite.ts'
 

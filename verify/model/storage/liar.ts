@@ -1,7 +1,7 @@
 /**
  * One liar among three: it says what it likes of an object that two honest nodes have, while they repair.
  *
- *     liar   ── has it, proved │ deleted, newest of all │ come back empty │ nothing ──▶ whoever asks
+ *     liar   ── has it, proved │ deleted, newest of all │ come back empty │ nothing ──▶ the asker
  *     a, b   ── what do the others know? ─▶ judge ─▶ delete, drop: here alone        am I to begin empty? ─▶ empty
  *     client ── deletes it at a, signed: a, then b
  *

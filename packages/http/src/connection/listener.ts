@@ -44,7 +44,7 @@ export interface ListenerOptions extends ListenSpec {
   readonly ingress: Ingress
   readonly config: IngressConfig
   /**
-   * A port of 127.0.0.1 is that of ::1 as well: `localhost` may be either, and whoever had the other would be taken for
+   * A port of 127.0.0.1 is that of ::1 as well: `localhost` may be either, and the owner of the other would be taken for
    * us.
    */
   readonly bothLoopbacks?: boolean

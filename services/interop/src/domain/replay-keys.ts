@@ -88,11 +88,11 @@ export class ReplayKeys {
     return first !== undefined && first.segment <= segment
   }
 
-  /** What a run would hold, and up to which record; whoever takes it may pause between. Those whose time is over are not in it. */
+  /** What a run would hold, and up to which record; its reader may pause between. Those whose time is over are not in it. */
   *taken(nowMs: number): Generator<undefined, { readonly items: KeyItem[]; readonly through: number }> {
     const items: KeyItem[] = []
     let [seen, through] = [0, 0]
-    // More may come while whoever takes them pauses.
+    // More may come while their reader pauses.
     const kept = [...this.#kept]
     for (const [key, { hour, lsn }] of kept) {
       through = lsn

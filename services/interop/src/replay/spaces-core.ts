@@ -1,5 +1,5 @@
 /**
- * Replay spaces: deliveries of one space are told apart by what their signature covers, whoever of it takes them.
+ * Replay spaces: deliveries of one space are told apart by what their signature covers, at every provider of it.
  *
  *     secret A ─ github ─ space {github}
  *     github gets B, then loses A ──▶ the same space        rotating a secret makes nothing new

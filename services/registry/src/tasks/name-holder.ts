@@ -126,7 +126,7 @@ export class NameHolder {
     return expected
   }
 
-  /** Whoever asks for the same is waiting for one hold, which ends with the service or with its own time. */
+  /** All who ask for the same wait for one hold, which ends with the service or with its own time. */
   async #join(name: string, meaning: Address): Promise<void> {
     const key = `${name} ${meaning}`
     const known = this.#holding.get(key)

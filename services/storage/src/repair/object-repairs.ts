@@ -121,7 +121,7 @@ export class ObjectRepairs {
     return { tag: 'repaired', bytes }
   }
 
-  /** Whoever holds it here holds the copy there too: as of now, for somebody may have let go since it was planned. */
+  /** The holders of this copy hold the other one too: those of now, for one may have released it since it was planned. */
   async #hold(id: Address, at: ObjectTarget): Promise<void> {
     const { replicas } = this.#options
     const asked = await replicas.ask(id)

@@ -1,7 +1,7 @@
 /**
  * Signed statements: what this node says to its peers about deletes, and what it believes of theirs.
  *
- *     a client's delete ─▶ signed by the node that took it ─▶ kept with the tombstone, shown to whoever asks
+ *     a client's delete ─▶ signed by the node that took it ─▶ kept with the tombstone, shown on request
  *     a peer's tombstone ─▶ a member's signature over this object and version? ── yes ──▶ a delete
  *                                                                             └─ no ──▶ a hint, not obeyed
  *
